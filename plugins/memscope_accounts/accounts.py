@@ -1,0 +1,127 @@
+"""Passwords and access tokens of people, kept in keyed records."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerifyMismatchError
+
+from memscope.contracts.identity import Authenticated, BadCredential, IdentityHost, LoginMethod
+from memscope_accounts.settings import AccountsSettings
+
+PREFIX = "msk_"
+"""Every token begins so: secret scanners and `authenticate` know it by this."""
+PASSWORD_MAX = 256
+CACHE_MAX = 1024
+
+
+class Accounts:
+    """A token is `msk_ORGANIZATION_CONNECTION_SECRET`; only the secret's hash is kept.
+
+    The organization's id stands in clear before the secret, so that a token is looked up by exact key. Whether the
+    connection and the person are still allowed in is the core's business, at every call.
+    """
+
+    name = "accounts"
+
+    def __init__(self, settings: AccountsSettings) -> None:
+        self._settings = settings
+        self._hasher = PasswordHasher(settings.time_cost, settings.memory_kib, settings.parallelism)
+        self._hashing = threading.Semaphore(settings.hashes_at_once)
+        self._dummy: str | None = None
+        self._verified: OrderedDict[bytes, Authenticated] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def start(self, host: IdentityHost) -> None:
+        """Remember where the records are."""
+        self._records = host.records
+
+    def login_methods(self) -> Sequence[LoginMethod]:
+        """People sign in with their e-mail address and password."""
+        return (LoginMethod("password", "E-mail and password"),)
+
+    def provision(self, claims: Mapping[str, str]) -> str | None:
+        """Nobody is made at sign-in: people are added by an administrator."""
+        return None
+
+    # tokens
+    def issue_token(self, organization: str, person: str, connection: str) -> str:
+        """A new token; 256 random bits."""
+        secret = secrets.token_urlsafe(32)
+        self._records.put(organization, f"token/{connection}", {"person": person, "hash": _hash(secret)})
+        return f"{PREFIX}{uuid.UUID(organization).hex}_{uuid.UUID(connection).hex}_{secret}"
+
+    def drop_token(self, organization: str, connection: str) -> None:
+        """Forget the hash."""
+        self._records.change(organization, f"token/{connection}", lambda _: None)
+        with self._lock:
+            self._verified.clear()
+
+    def authenticate(self, token: str) -> Authenticated | None:
+        """Whom a token means."""
+        if not token.startswith(PREFIX):
+            return None
+        # A verified token is remembered by its digest: what may have changed since is asked of the core's own tables.
+        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        with self._lock:
+            if (known := self._verified.get(digest)) is not None:
+                return known
+        try:
+            organization, connection, secret = token.removeprefix(PREFIX).split("_", 2)
+            organization, connection = str(uuid.UUID(organization)), str(uuid.UUID(connection))
+        except ValueError:
+            raise BadCredential from None
+        record = self._records.get(organization, f"token/{connection}")
+        if not hmac.compare_digest(_hash(secret), record["hash"] if record else _hash("")) or record is None:
+            raise BadCredential
+        found = Authenticated(organization, record["person"], connection)
+        with self._lock:
+            self._verified[digest] = found
+            while len(self._verified) > CACHE_MAX:
+                self._verified.popitem(last=False)
+        return found
+
+    # passwords
+    def refuse_weak(self, password: str) -> None:
+        """ValueError when it is too short or too long."""
+        if not self._settings.password_min <= len(password) <= PASSWORD_MAX:
+            raise ValueError(f"A password has {self._settings.password_min} to {PASSWORD_MAX} characters.")
+
+    def has_password(self, organization: str, person: str) -> bool:
+        """Whether the person has one."""
+        return self._records.get(organization, f"password/{person}") is not None
+
+    def set_password(self, organization: str, person: str, password: str) -> None:
+        """Keep an argon2id hash; ValueError with the rule when it is too weak."""
+        self.refuse_weak(password)
+        with self._hashing:
+            hashed = self._hasher.hash(password)
+        self._records.put(organization, f"password/{person}", {"hash": hashed})
+
+    def check_password(self, organization: str, person: str, password: str) -> bool:
+        """Whether it is the person's password; a hash is computed for people without one too."""
+        record = self._records.get(organization, f"password/{person}")
+        with self._hashing:
+            if self._dummy is None:
+                self._dummy = self._hasher.hash(secrets.token_urlsafe(16))
+            try:
+                self._hasher.verify(record["hash"] if record else self._dummy, password[: PASSWORD_MAX + 1])
+            except (VerifyMismatchError, InvalidHashError):
+                return False
+        if record is None:
+            return False
+        if self._hasher.check_needs_rehash(record["hash"]):
+            self.set_password(organization, person, password)
+        return True
+
+
+def _hash(secret: str) -> str:
+    # The secret has 256 random bits, so a plain hash cannot be guessed backwards.
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
