@@ -1,0 +1,35 @@
+"""One-time approvals: listed and decided by the person they are for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memscope.contracts.storage import Operator, Ticket
+from memscope.core import Core
+from memscope.errors import Conflict, NotFound
+from memscope.model.audit import Act
+
+
+def pending(core: Core, organization: str, person: str) -> list[Ticket]:
+    """A person's tickets that wait to be decided, newest first."""
+    with core.storage.begin(Operator("approvals", organization)) as transaction:
+        return [ticket for ticket in transaction.tickets(undecided_only=True) if ticket.person == person]
+
+
+def decide(core: Core, organization: str, person: str, ticket_id: str, approved: bool) -> Ticket:
+    """Approve or refuse one of the person's own tickets, once.
+
+    The caller has made sure that it is the person: by a console session, or by their password on the server's machine.
+    NotFound for another person's ticket; Conflict when it was decided or has expired.
+    """
+    act = Act("approval.decide", actor=person, target=ticket_id, detail={"approved": approved})
+    with core.storage.begin(Operator("approvals", organization), act) as transaction:
+        found = [ticket for ticket in transaction.tickets() if ticket.id == ticket_id and ticket.person == person]
+        if not found:
+            raise NotFound
+        ticket = found[0]
+        if ticket.decided_at is not None:
+            raise Conflict("This approval was decided already.")
+        decided = replace(ticket, approved=approved, decided_at=core.clock())
+        transaction.write_ticket(decided)
+        return decided

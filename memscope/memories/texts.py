@@ -1,0 +1,54 @@
+"""Texts that callers store: cleaned, and judged where others may see them."""
+
+from __future__ import annotations
+
+from memscope.core import Core
+from memscope.errors import InvalidArgument
+from memscope.guarding.examine import Setting
+from memscope.guarding.examine import doubtful as is_doubtful
+from memscope.model.memory import REASON_MAX, Provenance
+from memscope.model.organization import Roster
+from memscope.model.principal import Principal
+from memscope.text.normalise import LoneSurrogate, NulCharacter, normalise
+
+
+def clean(parameter: str, text: str, longest: int, *, shortest: int = 1) -> str:
+    """The text in Unicode NFC. InvalidArgument for NUL, lone surrogates, blank and over-long texts; nothing is ever cut."""
+    try:
+        cleaned = normalise(text)
+    except NulCharacter:
+        raise InvalidArgument(parameter, f"{parameter} holds a NUL character; remove it and try again.") from None
+    except LoneSurrogate:
+        raise InvalidArgument(
+            parameter, f"{parameter} holds half of a surrogate pair, which is no character; remove it and try again."
+        ) from None
+    if len(cleaned) > longest or len(text) > longest:
+        raise InvalidArgument(
+            parameter, f"{parameter} has {max(len(text), len(cleaned))} characters; at most {longest} are taken.", maximum=longest
+        )
+    if shortest and len(cleaned.strip()) < shortest:
+        raise InvalidArgument(parameter, f"{parameter} must not be empty.")
+    return cleaned
+
+
+def provenance(
+    core: Core,
+    roster: Roster,
+    principal: Principal,
+    setting: Setting,
+    agent: str | None,
+    run_id: str | None,
+    reason: str | None = None,
+) -> tuple[Provenance, str | None]:
+    """Who saves, through what, and the cleaned reason.
+
+    Labels and reason that hold a secret or read like orders are kept for their author alone.
+    """
+    cleaned = clean("reason", reason, REASON_MAX, shortest=0) or None if reason is not None else None
+    words = " ".join(label.translate(_SEPARATORS) for label in (agent, run_id) if label)
+    doubtful = any(is_doubtful(core, roster, text, setting) for text in (cleaned, words) if text)
+    made = Provenance(principal.person, principal.connection, principal.client, principal.client_version, agent, run_id, doubtful)
+    return made, cleaned
+
+
+_SEPARATORS = str.maketrans("._/-", "    ")
