@@ -1,0 +1,1 @@
+"""Pure text: cleaning, showing, and cutting into the terms that recall matches."""
