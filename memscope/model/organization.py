@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
@@ -232,6 +232,13 @@ class Roster:
             )
             for person in self.people.values()
         }
+
+    def same_facts(self, other: Roster) -> bool:
+        """Whether another roster of the organization says the same of everything but which audiences there are."""
+        return all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("organization", "people", "groups", "topics", "memberships", "removed_topics")
+        )
 
     def groups_of(self, person: str, kind: GroupKind | None = None) -> tuple[Group, ...]:
         """The groups a person is in, by slug."""

@@ -1,0 +1,52 @@
+"""The default plugins keep their contracts: the suites that third parties' plugins are tested with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import memscope_secrets
+import pytest
+from memscope_accounts.accounts import Accounts
+from memscope_accounts.settings import AccountsSettings
+from memscope_minilm.embedder import MiniLM
+
+from memscope.contracts.embedding import Embedder
+from memscope.testing.embedding_conformance import EmbeddingConformance
+from memscope.testing.guard_conformance import SecretsConformance
+from memscope.testing.identity_conformance import Host, PasswordConformance, TokenConformance
+
+
+class TestSecrets(SecretsConformance):
+    examples = (
+        "Deploy with AKIAIOSFODNN7EXAMPLQ and be done.",
+        "The account is DE89 3704 0044 0532 0130 00, as always.",
+    )
+
+    @pytest.fixture
+    def plugin(self) -> Any:
+        return memscope_secrets
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return MiniLM()
+
+
+class TestMiniLM(EmbeddingConformance):
+    pass
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host()
+
+
+@pytest.fixture
+def provider(host: Host) -> Accounts:
+    accounts = Accounts(AccountsSettings())
+    accounts.start(host)
+    return accounts
+
+
+class TestAccounts(TokenConformance, PasswordConformance):
+    pass
