@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -31,7 +32,8 @@ class MemScope:
     def from_settings(cls, settings: Settings, *, clock: Clock = system_clock) -> MemScope:
         """Build all parts; nothing is connected or loaded yet. Raises StartError with what to do."""
         try:
-            settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Root's embedded database runs as another user, who must be able to pass through; what lies here is private by itself.
+            settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o711 if os.geteuid() == 0 else 0o700)
         except OSError as error:
             raise StartError(
                 f"The data folder {settings.data_dir} cannot be made ({error.strerror}). Choose one with --data-dir."
@@ -47,9 +49,7 @@ class MemScope:
         providers: list[IdentityProvider] = []
         for name in settings.identity.providers:
             identity_provider = hooks.identity(name)
-            provider = identity_provider.open(_section(settings, identity_provider))
-            provider.start(Host(storage.records(name), keys, name))
-            providers.append(provider)
+            providers.append(identity_provider.open(_section(settings, identity_provider)))
         core = Core(settings, storage, hooks, embedding, keys, Rosters(storage), clock)
         return cls(core, Identities(tuple(providers)))
 
@@ -59,6 +59,8 @@ class MemScope:
         `any_model` is for commands that do not search, and for `reindex`, which mends a mismatch.
         """
         self.core.storage.open()
+        for provider in self.identities.providers:
+            provider.start(Host(self.core.storage.records(provider.name), self.core.keys, provider.name))
         if any_model:
             return self
         model = self.core.embedding.model

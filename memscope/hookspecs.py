@@ -114,7 +114,11 @@ class ServerHooks:
 
     @hookspec
     def memscope_commands(self) -> Sequence[Command] | None:
-        """Add subcommands to `memscope`. When it fails, its commands are missing and `memscope plugins` shows why."""
+        """Add subcommands to `memscope`.
+
+        Called by every command, so it must be quick and import nothing heavy. A name that is taken is an error. When it
+        fails, its commands are missing and `memscope plugins` shows why.
+        """
 
     @hookspec
     def memscope_web(self, app: Any) -> Sequence[WebPart] | None:

@@ -152,7 +152,7 @@ class Browse:
     within: frozenset[Audience] | None = None
     """As in SearchFilter."""
     oldest_first: bool = False
-    """The other way round: how a queue is worked off."""
+    """Oldest first in the other listings too."""
 
 
 @dataclass(frozen=True, slots=True)

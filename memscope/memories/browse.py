@@ -9,7 +9,6 @@ from datetime import datetime
 from memscope.contracts.storage import Browse, Listing, Transaction
 from memscope.core import Core
 from memscope.errors import InvalidArgument
-from memscope.memories.changes import read
 from memscope.memories.open import open_memory
 from memscope.memories.view import ClientName, MemoryAnswer, Named, named, show, withheld
 from memscope.model.audience import Permission, Reach, Scope
@@ -18,6 +17,7 @@ from memscope.model.organization import Group, GroupKind, GroupRole, Roster
 from memscope.model.principal import Principal
 from memscope.policy.permissions import may, may_read_version
 from memscope.text.normalise import preview, safe
+from memscope.work import read
 
 FILTERS = ("mine", "needs_review", "team", "project", "forgotten")
 

@@ -11,21 +11,20 @@ from memscope.approvals.accept import Proposal, TicketNeeded, accept
 from memscope.approvals.consent import Consent
 from memscope.approvals.needs import Asks, needs, saved_here
 from memscope.contracts.events import Event
-from memscope.contracts.storage import IndexEntry, Revoked, Stale, Transaction, UnknownAudience
+from memscope.contracts.storage import IndexEntry, Transaction
 from memscope.core import Core
-from memscope.errors import Conflict, Forbidden, Unavailable
+from memscope.errors import Conflict
 from memscope.memories.open import open_memory
 from memscope.memories.view import change_answer
-from memscope.model.audience import Permission, Reach
+from memscope.model.audience import Permission
 from memscope.model.audit import Act, ApprovedVia
 from memscope.model.memory import Memory, Version
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.policy.effect import Effect, effect
+from memscope.work import at_current_epoch
 
 T = TypeVar("T")
-ATTEMPTS = 12
-"""How often a transaction begins anew because the organization changed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,37 +84,6 @@ class Done:
     effect: Effect
     roster: Roster
     approved_via: ApprovedVia
-
-
-def at_current_epoch(core: Core, principal: Principal, attempt: Callable[[Roster], T]) -> T:
-    """Run an attempt with the roster as last seen, and anew with the current one whenever storage says it has changed.
-
-    An attempt is one transaction and leaves nothing behind when it fails.
-    """
-    organization = principal.organization
-    roster = core.rosters.known(organization)
-    for _ in range(ATTEMPTS):
-        try:
-            return attempt(roster)
-        except Stale:
-            pass
-        except UnknownAudience as unknown:
-            core.storage.intern(organization, unknown.audience)
-        except Revoked:
-            raise Forbidden("This connection was revoked, or its person disabled, while the call ran. Nothing was saved.") from None
-        roster = core.rosters.current(organization)
-    raise Unavailable("The organization is being changed too fast. Nothing was saved; try again in a moment.")
-
-
-def read(core: Core, principal: Principal, use: Callable[[Transaction, Roster, Reach], T], permission: Permission = Permission.READ) -> T:
-    """One reading transaction within the principal's reach."""
-
-    def attempt(roster: Roster) -> T:
-        reach = core.rosters.reach(principal, roster, permission)
-        with core.storage.begin(reach) as transaction:
-            return use(transaction, roster, reach)
-
-    return at_current_epoch(core, principal, attempt)
 
 
 def carry_out(core: Core, principal: Principal, change: Change, consent: Consent, answer: Callable[[Transaction, Done], T]) -> T:

@@ -12,7 +12,7 @@ from memscope.core import Core
 from memscope.errors import InvalidArgument
 from memscope.guarding.examine import Setting, examine
 from memscope.guarding.route import Routed, route
-from memscope.memories.changes import Change, Done, Plan, Situation, carry_out, read
+from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
 from memscope.memories.indexing import index_entry, passage_vectors
 from memscope.memories.open import open_memory
 from memscope.memories.related import Near, inherited, near
@@ -26,6 +26,7 @@ from memscope.model.organization import Roster, SecretsPolicy
 from memscope.model.principal import Principal
 from memscope.model.review import GRAVITY, Flag, Review
 from memscope.policy.effect import effect
+from memscope.work import read
 
 CLEAR = "none"
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from memscope.contracts.storage import Transaction
 from memscope.core import Core
 from memscope.errors import Forbidden, InvalidArgument, NotFound
-from memscope.memories.changes import read
 from memscope.memories.open import open_memory
 from memscope.model.audience import Permission, Reach
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.policy.explain import Detail, RuleResult, explain, explains_to
+from memscope.work import read
 
 
 @dataclass(frozen=True, slots=True)

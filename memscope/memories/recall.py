@@ -9,7 +9,6 @@ from datetime import datetime
 from memscope.contracts.storage import Browse, Hit, Listing, Question, SearchFilter, Transaction
 from memscope.core import Core
 from memscope.errors import InvalidArgument
-from memscope.memories.changes import read
 from memscope.memories.rank import falling, in_order, lifted, one_voice_at_most_half, rank
 from memscope.memories.texts import clean
 from memscope.memories.times import parse_moment
@@ -21,6 +20,7 @@ from memscope.model.principal import Principal
 from memscope.policy.permissions import may
 from memscope.text.analyse import query_terms
 from memscope.text.normalise import preview, safe
+from memscope.work import read
 
 PREVIEW = 200
 MAX_CHARS_DEFAULT = 80_000

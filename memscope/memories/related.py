@@ -10,7 +10,6 @@ from memscope.contracts.embedding import Vectors
 from memscope.contracts.storage import Transaction
 from memscope.core import Core
 from memscope.guarding.route import NEARLY_EQUAL, Inherited
-from memscope.memories.changes import read
 from memscope.model.audience import Permission
 from memscope.model.memory import Memory
 from memscope.model.organization import Roster
@@ -18,6 +17,7 @@ from memscope.model.principal import Principal
 from memscope.policy.permissions import may
 from memscope.text.analyse import terms
 from memscope.text.normalise import preview
+from memscope.work import read
 
 NEIGHBOURS = 8
 UPDATE = 0.75

@@ -14,7 +14,7 @@ from memscope.core import Core
 from memscope.errors import Conflict, InvalidArgument, Unavailable
 from memscope.guarding.examine import Examination, Setting, examine
 from memscope.guarding.route import Inherited, Routed, route
-from memscope.memories.changes import announce, at_current_epoch
+from memscope.memories.changes import announce
 from memscope.memories.indexing import index_entry, passage_vectors
 from memscope.memories.open import open_memory
 from memscope.memories.places import refuse_place, resolve_place
@@ -30,6 +30,7 @@ from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.policy.explain import readers
 from memscope.policy.permissions import may, may_save_into
+from memscope.work import at_current_epoch
 
 MODEL_PATIENCE_S = 10.0
 """How long a save waits for a model that is just loading: without vectors it could not find what it repeats."""

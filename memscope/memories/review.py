@@ -11,7 +11,7 @@ from memscope.contracts.storage import Browse, Listing, Transaction
 from memscope.core import Core
 from memscope.errors import Conflict, InvalidArgument
 from memscope.guarding.examine import Examination
-from memscope.memories.changes import Change, Done, Plan, Situation, carry_out, read
+from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
 from memscope.memories.places import refuse_place
 from memscope.memories.remember import labels
 from memscope.memories.scope import SETTLED, examine_leaving, judged, readers_answer, target
@@ -23,6 +23,7 @@ from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.model.review import GRAVITY, Flag, Resolution, Review
 from memscope.policy.permissions import may, may_move_into
+from memscope.work import read
 
 ACTIONS = {"approve": Resolution.APPROVED, "reroute": Resolution.REROUTED, "tighten": Resolution.TIGHTENED}
 

@@ -12,7 +12,7 @@ from memscope.core import Core
 from memscope.errors import Conflict
 from memscope.guarding.examine import Examination, Setting, examine
 from memscope.guarding.route import Inherited, route
-from memscope.memories.changes import Change, Done, Plan, Situation, carry_out, read
+from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
 from memscope.memories.open import open_memory
 from memscope.memories.places import refuse_place, resolve_place
 from memscope.memories.remember import labels
@@ -24,6 +24,7 @@ from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.model.review import Flag
 from memscope.policy.permissions import may_move_into
+from memscope.work import read
 
 SETTLED = frozenset({Flag.AUDIENCE, Flag.SETUP_GAP, Flag.FYI})
 """What a scope change settles; `instructions` is settled by a review alone."""

@@ -9,7 +9,6 @@ from typing import Any
 from memscope.contracts.storage import Question, SearchFilter, Transaction
 from memscope.core import Core
 from memscope.errors import InvalidArgument
-from memscope.memories.changes import read
 from memscope.memories.places import find_group, resolve_place
 from memscope.memories.rank import falling, rank
 from memscope.memories.texts import clean
@@ -20,6 +19,7 @@ from memscope.model.principal import Principal
 from memscope.policy.permissions import may
 from memscope.text.analyse import query_terms
 from memscope.text.normalise import safe
+from memscope.work import read
 
 
 @dataclass(frozen=True, slots=True)

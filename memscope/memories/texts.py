@@ -45,8 +45,10 @@ def provenance(
     Labels and reason that hold a secret or read like orders are kept for their author alone.
     """
     cleaned = clean("reason", reason, REASON_MAX, shortest=0) or None if reason is not None else None
-    words = " ".join(label.translate(_SEPARATORS) for label in (agent, run_id) if label)
-    doubtful = any(is_doubtful(core, roster, text, setting) for text in (cleaned, words) if text)
+    labels = " ".join(label for label in (agent, run_id) if label)
+    # Both as written, for credentials have separators too, and as words.
+    texts = dict.fromkeys((cleaned, labels, labels.translate(_SEPARATORS)))
+    doubtful = any(is_doubtful(core, roster, text, setting) for text in texts if text)
     made = Provenance(principal.person, principal.connection, principal.client, principal.client_version, agent, run_id, doubtful)
     return made, cleaned
 

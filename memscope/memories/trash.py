@@ -10,7 +10,7 @@ from memscope.approvals.needs import Asks
 from memscope.contracts.storage import Transaction
 from memscope.core import Core
 from memscope.errors import Conflict, Forbidden, NotFound
-from memscope.memories.changes import Change, Done, Plan, Situation, carry_out, read
+from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
 from memscope.memories.open import open_memory
 from memscope.memories.texts import clean
 from memscope.memories.view import MemoryAnswer, show
@@ -19,6 +19,7 @@ from memscope.model.memory import REASON_MAX, Memory
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.policy.permissions import may
+from memscope.work import read
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,9 @@ def apply(core: Core, passwords: Passwords, file: OrganizationFile, *, dry_run: 
     if not dry_run and steps:
         act = Act("organization.apply", target=roster.organization.id, detail={"changes": len(steps), "prune": prune})
         try:
-            with core.storage.begin(Operator("org apply", roster.organization.id), act) as transaction:
+            # Making an organization begins outside of any; what follows in the transaction is within the new one.
+            operator = Operator("org apply", existing.id if existing is not None else None)
+            with core.storage.begin(operator, act) as transaction:
                 for step in steps:
                     step.write(transaction)
         except ValueError as error:
@@ -155,7 +157,7 @@ class _Differ:
             listed = {self._named(email, table, index, key).id for email in entry[key]}
             # A given list is the whole list of that role; who is listed as owner and as member is an owner.
             after = {person: held for person, held in after.items() if held is not role or person in listed}
-            after |= {person: role for person in listed}
+            after |= dict.fromkeys(listed, role)
         emails = {person.id: person.email for person in self._people.values()}
         for person in sorted(before.keys() | after.keys(), key=lambda person: emails[person]):
             old, new = before.get(person), after.get(person)

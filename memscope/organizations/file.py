@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import tomli_w
 
+from memscope.errors import InvalidArgument
 from memscope.model.audience import Scope, Sensitivity
 from memscope.model.organization import Confirmation, GroupKind, GroupRole, Role, Roster, SecretsPolicy
 from memscope.text.normalise import LoneSurrogate, NulCharacter, normalise
@@ -83,6 +84,28 @@ def _email(value: Any) -> str:
     if EMAIL.fullmatch(text) is None:
         raise ValueError("must be an e-mail address")
     return text
+
+
+def check_name(value: str) -> str:
+    """A name as it is kept; InvalidArgument."""
+    return _checked("name", _text(NAME_MAX), value)
+
+
+def check_email(value: str) -> str:
+    """An e-mail address as it is kept, in lower case; InvalidArgument."""
+    return _checked("email", _email, value)
+
+
+def check_slug(value: str) -> str:
+    """A slug; InvalidArgument."""
+    return _checked("slug", _slug, value)
+
+
+def _checked(parameter: str, check: Callable[[Any], str], value: str) -> str:
+    try:
+        return check(value)
+    except ValueError as error:
+        raise InvalidArgument(parameter, f"{parameter} {error}.") from None
 
 
 def _list(check: Callable[[Any], str]) -> Callable[[Any], tuple[str, ...]]:
