@@ -1,0 +1,157 @@
+"""Connections: pooled, in autocommit (transactions are begun by our own statements, one round trip each)."""
+
+from __future__ import annotations
+
+import logging
+import select
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psycopg
+from psycopg.adapt import Dumper, Loader
+from psycopg.abc import Buffer
+from psycopg.pq import Format
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import QueuePool
+
+from memscope.errors import Conflict, StartError, Unavailable
+from memscope_postgres.settings import DatabaseSettings
+
+if TYPE_CHECKING:
+    from memscope.contracts.embedding import Vectors
+
+log = logging.getLogger(__name__)
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+class Half:
+    """A vector as PostgreSQL's `halfvec` in its binary form: dimensions, a spare field, 16-bit floats, big endian."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, vector: Vectors) -> None:
+        self.data = np.array([vector.shape[0], 0], dtype=">u2").tobytes() + np.asarray(vector, dtype=">f2").tobytes()
+
+
+class _HalfDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: Half) -> Buffer:
+        return obj.data
+
+
+class _UuidText(Loader):
+    def load(self, data: Buffer) -> str:
+        return bytes(data).decode()
+
+
+def connect(url: str, *, prepare: bool = True, halfvec: int | None = None) -> Connection:
+    """A new connection in autocommit; UUIDs come as text. `halfvec` is the type's oid, needed to send vectors."""
+    connection = psycopg.connect("postgresql://" + url.partition("://")[2], autocommit=True, application_name="memscope")
+    if not prepare:
+        connection.prepare_threshold = None
+    connection.adapters.register_loader("uuid", _UuidText)
+    if halfvec is not None:
+        connection.adapters.register_dumper(Half, type("HalfDumper", (_HalfDumper,), {"oid": halfvec}))
+    return connection
+
+
+class Pool:
+    """A bounded pool of connections of one role."""
+
+    def __init__(
+        self, url: str, settings: DatabaseSettings, *, size: int, extra: int, halfvec: int, revive: Callable[[], object] | None = None
+    ) -> None:
+        """`revive` brings the server back when it does not answer."""
+        self._revive = revive
+        self._pool = QueuePool(
+            lambda: connect(url, prepare=settings.prepared_statements, halfvec=halfvec),  # type: ignore[arg-type]
+            pool_size=size,
+            max_overflow=extra,
+            timeout=settings.pool_wait_ms / 1000,
+            recycle=3600,
+        )
+
+    def take(self) -> Lease:
+        """A connection of one's own until it is given back."""
+        try:
+            try:
+                return Lease(self._pool)
+            except psycopg.OperationalError:
+                if self._revive is None:
+                    raise
+                self._revive()
+                return Lease(self._pool)
+        except (PoolTimeout, psycopg.Error, StartError) as error:
+            raise translated(error) from error
+
+    @contextmanager
+    def borrow(self) -> Iterator[Connection]:
+        """A connection in autocommit; what PostgreSQL raises is translated."""
+        lease = self.take()
+        try:
+            yield lease.connection
+        except psycopg.Error as error:
+            raise translated(error) from error
+        finally:
+            lease.give_back()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A READ COMMITTED transaction."""
+        with self.borrow() as connection, connection.transaction():
+            yield connection
+
+    def close(self) -> None:
+        """Close what is not taken."""
+        self._pool.dispose()
+
+
+class Lease:
+    """A connection taken from the pool."""
+
+    __slots__ = ("_fairy", "connection")
+
+    def __init__(self, pool: QueuePool) -> None:
+        while True:
+            self._fairy = pool.connect()
+            connection = self._fairy.driver_connection
+            assert isinstance(connection, psycopg.Connection)
+            if not _hung_up(connection):
+                break
+            self._fairy.invalidate()
+            self._fairy.close()
+        self.connection: Connection = connection
+
+    def give_back(self) -> None:
+        """Give it back; the pool rolls back what is open and drops it when it is broken."""
+        if self.connection.closed:
+            self._fairy.invalidate()
+        self._fairy.close()
+
+
+def _hung_up(connection: Connection) -> bool:
+    """Whether the server has ended a connection that lay in the pool: nothing else makes an idle one readable."""
+    if connection.closed:
+        return True
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def translated(error: Exception) -> Exception:
+    """What callers are told of a database error: `Conflict` for a value that is taken, `Unavailable` when the database is
+    busy or away. An error of ours, such as a statement that a policy refuses, stays what it is."""
+    if isinstance(error, psycopg.errors.UniqueViolation):
+        return Conflict("Something of the same name was saved at the same moment. Look again, then try another name.")
+    if isinstance(error, PoolTimeout | psycopg.errors.LockNotAvailable | psycopg.errors.DeadlockDetected | psycopg.errors.QueryCanceled):
+        log.warning("database busy: %s", type(error).__name__)
+        return Unavailable("The database is busy. Nothing was saved; try again in a moment.")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | StartError):
+        log.error("database unavailable: %s", error)
+        return Unavailable()
+    return error

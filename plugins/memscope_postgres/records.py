@@ -1,0 +1,74 @@
+"""Keyed records that storage gives any plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from psycopg.types.json import Jsonb
+
+if TYPE_CHECKING:
+    from memscope_postgres.pool import Connection, Pool
+
+_KEY = "org_id = %(org)s AND plugin = %(plugin)s AND key = %(key)s"
+
+
+class PostgresRecords:
+    """Implements `memscope.contracts.storage.Records` for one plugin."""
+
+    def __init__(self, pool: Pool, plugin: str) -> None:
+        self._pool = pool
+        self._plugin = plugin
+
+    @contextmanager
+    def _transaction(self, organization: str) -> Iterator[Connection]:
+        with self._pool.transaction() as connection:
+            connection.execute("SELECT set_config('memscope.org', %s, true)", (organization,))
+            yield connection
+
+    def _key(self, organization: str, key: str) -> dict[str, Any]:
+        return {"org": organization, "plugin": self._plugin, "key": key}
+
+    def get(self, organization: str, key: str) -> Mapping[str, Any] | None:
+        """The record, or None."""
+        with self._transaction(organization) as connection:
+            row = connection.execute(f"SELECT value FROM memscope.record WHERE {_KEY}", self._key(organization, key)).fetchone()
+        return None if row is None else row[0]
+
+    def put(self, organization: str, key: str, value: Mapping[str, Any]) -> None:
+        """Insert or replace."""
+        self.change(organization, key, lambda _: value)
+
+    def change(
+        self, organization: str, key: str, change: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None]
+    ) -> Mapping[str, Any] | None:
+        """Read, change and write under a lock; None removes."""
+        values = self._key(organization, key)
+        with self._transaction(organization) as connection:
+            # An advisory lock, since a record that is not there yet has no row to lock.
+            connection.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended("
+                "concat_ws(' ', 'memscope.record', %(org)s::text, %(plugin)s::text, %(key)s::text), 0))",
+                {name: str(value) for name, value in values.items()},
+            )
+            row = connection.execute(f"SELECT value FROM memscope.record WHERE {_KEY}", values).fetchone()
+            after = change(None if row is None else row[0])
+            if after is None:
+                connection.execute(f"DELETE FROM memscope.record WHERE {_KEY}", values)
+            else:
+                connection.execute(
+                    "INSERT INTO memscope.record (org_id, plugin, key, value) VALUES (%(org)s, %(plugin)s, %(key)s, %(value)s) "
+                    "ON CONFLICT (org_id, plugin, key) DO UPDATE SET value = excluded.value",
+                    {**values, "value": Jsonb(dict(after))},
+                )
+        return after
+
+    def keys(self, organization: str, prefix: str) -> list[str]:
+        """The keys that begin with a prefix, in order."""
+        with self._transaction(organization) as connection:
+            found = connection.execute(
+                "SELECT key FROM memscope.record WHERE org_id = %s AND plugin = %s AND starts_with(key, %s) ORDER BY key",
+                (organization, self._plugin, prefix),
+            ).fetchall()
+        return [key for (key,) in found]
