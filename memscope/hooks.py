@@ -73,6 +73,8 @@ class Statistics:
     """Type and time, no text."""
     milliseconds: deque[float] = field(default_factory=lambda: deque(maxlen=500))
     hanging: int = 0
+    warm: bool = False
+    """Whether a call has ended or been given up on: what the plugin needs is loaded."""
 
 
 class Hooks:
@@ -81,6 +83,7 @@ class Hooks:
     def __init__(self, plugins: Plugins, settings: Settings) -> None:
         self._plugins = plugins
         self._timeout = settings.guarding.timeout_ms / 1000
+        self._first_call = max(self._timeout, settings.guarding.first_call_ms / 1000)
         self.statistics: dict[str, Statistics] = {info.name: Statistics() for info in plugins.report}
         self._lock = threading.Lock()
         self.sections = self._configure(settings)
@@ -175,7 +178,8 @@ class Hooks:
         # A thread of its own, so that a plugin that never returns costs one thread and not the save.
         thread = threading.Thread(target=call, name=f"plugin-{plugin}", daemon=True)
         thread.start()
-        thread.join(self._timeout)
+        thread.join(self._timeout if statistics.warm else self._first_call)
+        statistics.warm = True
         elapsed = (time.perf_counter() - started) * 1000
         if not box:
             with self._lock:

@@ -90,10 +90,14 @@ class GuardingSettings:
 
     timeout_ms: int = 2000
     """A plugin that takes longer has no verdict."""
+    first_call_ms: int = 30_000
+    """What a plugin's first call may take instead, since it may load what the plugin needs."""
 
     def __post_init__(self) -> None:
         if not 10 <= self.timeout_ms <= 60_000:
             raise ValueError("timeout_ms must be 10 to 60000")
+        if not 10 <= self.first_call_ms <= 300_000:
+            raise ValueError("first_call_ms must be 10 to 300000")
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,8 @@ def _kind_and_end(wanted: Correct, memory: Memory, roster: Roster, now: datetime
 
 def _flag_widening(before: Memory, after: Memory, roster: Roster, routed: Routed, now: datetime) -> Memory:
     """A correction asks nobody: where it would add a reader it is held instead."""
-    if not effect(before, after, roster).widens:
+    # Flags apart: that a review opens lets its reviewers look, which is what it is for.
+    if not effect(replace(before, reviews=()), replace(after, reviews=()), roster).widens:
         return after
     review = Review(Flag.AUDIENCE, "With this correction more people could read it.", now, after.version, None, routed.findings)
     reviews = {review.flag: review, **{known.flag: known for known in after.reviews}}

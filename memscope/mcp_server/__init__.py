@@ -1,0 +1,1 @@
+"""The MCP face: arguments in, one use, one JSON object out."""

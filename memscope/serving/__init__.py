@@ -1,0 +1,1 @@
+"""Serving: HTTP on one port, stdio, worker processes, the upkeep runner."""
