@@ -49,6 +49,8 @@ class Consent:
     confirm_human: bool = False
     can_elicit: bool = False
     answer: Answer | None = None
+    preview: bool = False
+    """Only show what would change (`memscope.memories.consequence`): nothing is written, nobody is asked."""
 
 
 class AskPerson(Exception):

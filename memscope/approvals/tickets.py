@@ -16,6 +16,12 @@ def pending(core: Core, organization: str, person: str) -> list[Ticket]:
         return [ticket for ticket in transaction.tickets(undecided_only=True) if ticket.person == person]
 
 
+def ticket(core: Core, organization: str, person: str, ticket_id: str) -> Ticket | None:
+    """One of a person's tickets that has not expired, decided or not; None when there is none of theirs."""
+    with core.storage.begin(Operator("approvals", organization)) as transaction:
+        return next((found for found in transaction.tickets() if found.id == ticket_id and found.person == person), None)
+
+
 def decide(core: Core, organization: str, person: str, ticket_id: str, approved: bool) -> Ticket:
     """Approve or refuse one of the person's own tickets, once.
 

@@ -118,7 +118,7 @@ def _dated(text: str, day: str) -> str:
 
 def show(app: MemScope, credentials: dict[str, Any], url: str) -> None:
     """Print who there is and how to connect."""
-    from memscope.cli.client_config import lines
+    from memscope.organizations.client_lines import lines
 
     roster = app.core.rosters.current(_sample(app).id)
     rows = []

@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 _EPILOG = """\
 first steps:
   memscope demo                              a sample organization to play with
-  memscope org apply FILE.toml               your own organization (config/organization.example.toml is a start)
+  memscope org apply FILE.toml               your own organization (`memscope org apply --help` tells what is in it)
   memscope token create YOU@EXAMPLE.COM --client NAME
   memscope serve
   memscope client-config claude-code

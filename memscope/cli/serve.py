@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memscope.cli.context import Context, note
+from memscope.cli.context import Context, note, say
 from memscope.errors import StartError
 
 if TYPE_CHECKING:
@@ -57,9 +57,16 @@ def server_settings(arguments: argparse.Namespace, settings: Settings) -> Settin
 
 def announce(app: MemScope, address: str) -> None:
     """Say where it listens, and what to do first where nothing is set up."""
+    from memscope.organizations.setting_up import first_organization, make_link
+
     url = app.core.settings.server.public_url or address
     note(f"MemScope serves {url}/mcp. Ctrl-C stops it.")
-    if not app.core.storage.organizations():
+    console = any(info.name == "admin" and info.state == "active" and not info.error for info in app.core.hooks.report)
+    if console and (organization := first_organization(app.core)) is not None:
+        note("Nothing is set up yet. Open this link in a browser; it works once, within 24 hours:")
+        say(f"{url}/admin/setup/{make_link(app.core, organization.id)}")
+        note("Or use the command line: memscope org apply FILE.toml")
+    elif not app.core.storage.organizations():
         note(
             "There is no organization yet. In another terminal, with the same --data-dir or settings:\n"
             "  memscope org apply FILE.toml\n"

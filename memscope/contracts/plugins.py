@@ -41,6 +41,8 @@ class Command:
     """A subcommand of `memscope`.
 
     `configure(parser)` adds arguments to an `argparse.ArgumentParser`; `run(arguments, context)` returns the exit code.
+    `context` is a `memscope.cli.context.Context`: `context.settings`, and `with context.opened() as app:` for an open `memscope.app.MemScope`.
+    An error that a person can do something about is raised as `memscope.cli.context.CommandError`.
     """
 
     name: str

@@ -96,7 +96,7 @@ class Question:
     vector: Vectors | None
     """Shape (dimensions,), or None: words alone."""
     model: str | None
-    candidates: int = 200
+    candidates: int = 120
     """How many of each leg to return."""
 
 
@@ -132,7 +132,7 @@ class Listing(Enum):
     FORGOTTEN = "forgotten"
     """Within a reach for RESTORE: those of the `anybody` set, and the reader's own that the reader forgot."""
     BOARD = "board"
-    """Handoff notes that recall may show: not tainted, forgotten, expired or superseded."""
+    """Handoff notes that recall may show: not tainted or forgotten, nor expired or superseded unless the page includes those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,10 @@ class Browse:
     """As in SearchFilter."""
     oldest_first: bool = False
     """Oldest first in the other listings too."""
+    include_expired: bool = False
+    """On a BOARD: expired notes too."""
+    include_superseded: bool = False
+    """On a BOARD: replaced notes too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +245,9 @@ class Transaction(Protocol):
     def lock_links(self) -> None:
         """Let no other transaction change a supersede link until the end of this one."""
 
+    def claimed(self, key: str) -> Claim | None:
+        """The reader's idempotency record of a key, if there is one; takes nothing and waits for nobody."""
+
     # writing memories (need an act)
     def claim(self, key: str, digest: str, memory: str) -> Claim:
         """Take an idempotency key for the reader, or find who has it; waits for another transaction that is taking it."""
@@ -251,7 +258,8 @@ class Transaction(Protocol):
     def update(self, before: Memory, after: Memory, version: Version | None = None, index: IndexEntry | None = None) -> None:
         """Store a change of a memory locked by `memory(..., lock=True)`; reviews are made equal to `after.reviews`.
 
-        `version` is the new text when the content changed; the one before is stamped with the audience it had.
+        `version` is the new text when the content changed; the one before is stamped with the audience it had, and keeps its
+        masked text alone: a credential lies in the newest version or nowhere.
         """
 
     # approvals

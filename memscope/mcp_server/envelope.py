@@ -16,6 +16,7 @@ from mcp_types import CallToolResult, TextContent
 
 from memscope.errors import MemScopeError, Unavailable
 from memscope.model.audience import Sensitivity
+from memscope.text.normalise import safe
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +27,11 @@ def plain(value: Any) -> Any:
     TypeError for anything else, a time without zone included.
     """
     match value:
-        case None | bool() | str():
+        case None | bool():
             return value
+        case str():
+            # Names and reasons too: no answer holds characters that hide text from people.
+            return safe(value)[0]
         case Sensitivity():
             return value.label
         case Enum():

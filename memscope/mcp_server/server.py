@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from mcp.server.caching import CacheHint
@@ -27,11 +28,11 @@ from mcp_types import Tool as Listed
 import memscope
 from memscope.approvals.consent import Consent
 from memscope.core import Core
-from memscope.errors import MemScopeError
+from memscope.errors import MemScopeError, Unavailable
 from memscope.mcp_server import arguments, envelope
 from memscope.mcp_server.asking import with_consent
 from memscope.mcp_server.limits import Limits
-from memscope.mcp_server.meter import Meter
+from memscope.mcp_server.meter import ASKED, OK, Meter
 from memscope.mcp_server.principal import Local, bound, caller
 from memscope.mcp_server.tool import Tool
 from memscope.mcp_server.tools import browsing, changing, connector, recalling, reviewing, saving, team_server
@@ -103,12 +104,12 @@ class Front:
     local: Local | None = None
     """Who calls where no HTTP request says it (stdio)."""
     tools: Sequence[Tool] = TOOLS
-    meter: Meter = field(default_factory=Meter)
-    limits: Limits | None = None
-    """Counted with others; None: by this front alone."""
+    shared: Path | None = None
+    """A folder that several worker processes have in common; None: one process alone."""
 
     def __post_init__(self) -> None:
-        self._limits = self.limits or Limits(self.core.settings.limits.calls_per_minute)
+        self.limits = Limits(self.core.settings.limits.calls_per_minute, file=None if self.shared is None else self.shared / "limits")
+        self.meter = Meter([tool.name for tool in self.tools], None if self.shared is None else self.shared / "meter")
         self._by_name = {tool.name: tool for tool in self.tools}
         self._listed = ListToolsResult(tools=[listed(tool) for tool in self.tools])
 
@@ -138,25 +139,25 @@ class Front:
         if tool is None:
             raise MCPError(code=INVALID_PARAMS, message="Unknown tool")
         started = time.perf_counter()
-        outcome = "ok"
+        outcome = OK
         try:
             answer = await self._answer(tool, context, params)
             if isinstance(answer, InputRequiredResult):
-                outcome = "asked"
+                outcome = ASKED
                 return answer
             return envelope.answer(answer)
         except MemScopeError as error:
             outcome = error.code
             return envelope.refusal(error)
         except Exception as error:
-            outcome = "unavailable"
+            outcome = Unavailable.code
             return envelope.unexpected(tool.name, error)
         finally:
             self.meter.count(tool.name, outcome, time.perf_counter() - started)
 
     async def _answer(self, tool: Tool, context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> object:
         principal = await caller(self.core, context, self.local)
-        self._limits.take(f"call/{principal.connection}")
+        self.limits.take(f"call/{principal.connection}")
         given = arguments.parse(tool.parameters, params.arguments or {})
         consent = Consent(given.pop("confirm_widen", False), given.pop("confirm_human", False))
         return await with_consent(context, params, consent, partial(_use, tool, self.core, principal, given))

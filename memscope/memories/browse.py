@@ -187,13 +187,14 @@ def get_memory(core: Core, principal: Principal, memory_id: str) -> GotMemory:
         versions = [version for version in transaction.versions(memory.id) if may_read_version(reader, memory, version)]
         return GotMemory(
             show(core, transaction, roster, principal, [memory], raw=True)[0],
-            tuple(_version(version, principal, roster, hidden) for version in versions),
+            tuple(version_answer(version, principal, roster, hidden) for version in versions),
         )
 
     return read(core, principal, use)
 
 
-def _version(version: Version, principal: Principal, roster: Roster, hidden: bool) -> VersionAnswer:
+def version_answer(version: Version, principal: Principal, roster: Roster, hidden: bool) -> VersionAnswer:
+    """One text that a memory has had; `hidden` leaves the text out."""
     made = version.provenance
     told = made.person == principal.person or not made.doubtful
     return VersionAnswer(

@@ -15,6 +15,7 @@ from memscope.contracts.storage import IndexEntry, Transaction
 from memscope.core import Core
 from memscope.errors import Conflict
 from memscope.memories.open import open_memory
+from memscope.memories.texts import doubtful_labels
 from memscope.memories.view import change_answer
 from memscope.model.audience import Permission
 from memscope.model.audit import Act, ApprovedVia
@@ -64,7 +65,7 @@ class Change:
     reference: str
     permission: Permission
     arguments: Mapping[str, Any]
-    """The canonical resolved arguments, confirm flags apart: what consent is bound to."""
+    """What consent is bound to beside the place and level that the change leads to and the agent's words."""
     plan: Callable[[Situation], Plan]
     expected_version: int | None = None
     agent: str | None = None
@@ -72,6 +73,8 @@ class Change:
     reason: str | None = None
     links: bool = False
     """Whether it changes a supersede link: those wait for each other before any memory is locked."""
+    doubtful: bool | None = None
+    """Whether the labels hold a secret or read like orders, where that is known already: then no audit row repeats them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +89,30 @@ class Done:
     approved_via: ApprovedVia
 
 
+class Previewed(Exception):
+    """What a change would do, raised in place of doing it: the same plan, rolled back."""
+
+    def __init__(self, before: Memory, after: Memory, effect: Effect, roster: Roster) -> None:
+        super().__init__("only shown")
+        self.before = before
+        self.after = after
+        self.effect = effect
+        self.roster = roster
+
+
 def carry_out(core: Core, principal: Principal, change: Change, consent: Consent, answer: Callable[[Transaction, Done], T]) -> T:
     """Carry out a change of one memory, or raise and leave everything as it was.
 
     `answer` shapes the reply inside the same transaction. Raises NotFound, Forbidden, Conflict, ConfirmRequired, AskPerson.
     """
 
+    doubtful = doubtful_labels(core, principal, change.agent, change.run_id) if change.doubtful is None else change.doubtful
+    agent, run_id = (None, None) if doubtful else (change.agent, change.run_id)
+
     def attempt(roster: Roster) -> tuple[Done, T]:
         restoring = change.permission is Permission.RESTORE
         reach = core.rosters.reach(principal, roster, Permission.RESTORE if restoring else Permission.READ)
-        act = Act(change.action, principal.person, principal.connection, agent=change.agent, run_id=change.run_id)
+        act = Act(change.action, principal.person, principal.connection, agent=agent, run_id=run_id)
         with core.storage.begin(reach, act) as transaction:
             if change.links:
                 transaction.lock_links()
@@ -108,6 +125,8 @@ def carry_out(core: Core, principal: Principal, change: Change, consent: Consent
                 )
             plan = change.plan(Situation(memory, roster, principal, transaction.now, transaction))
             outcome = effect(memory, plan.after, roster)
+            if consent.preview:
+                raise Previewed(memory, plan.after, outcome, roster)
             via = _accept(core, transaction, principal, roster, change, memory, plan, outcome, consent)
             changed = plan.after != memory
             if changed:
@@ -146,7 +165,7 @@ def _accept(
     proposal = Proposal(
         change.tool,
         memory,
-        core.keys.digest("arguments", [change.tool, dict(change.arguments)]),
+        core.keys.digest("arguments", [change.tool, dict(change.arguments), quoted, _destination(plan.after)]),
         outcome,
         change_answer(memory, plan.after, outcome, roster, principal),
         quoted,
@@ -154,6 +173,11 @@ def _accept(
     return accept(
         core, transaction, principal, roster.organization.confirmation, needs(plan.asks, memory, outcome, here), proposal, consent
     )
+
+
+def _destination(after: Memory) -> list[str | None]:
+    """Where a change leads, in ids: names of groups may come to mean others before the consent is used."""
+    return [after.place.scope.value, after.place.group, after.place.person, after.sensitivity.label]
 
 
 def _write_ticket(core: Core, principal: Principal, needed: TicketNeeded) -> None:

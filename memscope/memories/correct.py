@@ -107,6 +107,7 @@ def correct_memory(core: Core, principal: Principal, wanted: Correct, consent: C
         wanted.agent,
         wanted.run_id,
         wanted.reason,
+        doubtful=made.doubtful,
     )
 
     def answer(transaction: Transaction, done: Done) -> Corrected:

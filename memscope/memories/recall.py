@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,8 +26,8 @@ from memscope.work import read
 PREVIEW = 200
 MAX_CHARS_DEFAULT = 80_000
 """Keeps one answer under what common clients take (about 25,000 tokens)."""
-HIT_BUDGET = 150
-"""How many ranked candidates are opened: enough for 50 results after leaving out repeats."""
+OPENED = 120
+"""How many ranked candidates are opened, whatever the limit: enough for 50 results after leaving out repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +260,7 @@ def _answer(
     hits: Sequence[Hit],
     question: Question,
 ) -> Recalled:
-    ranked = rank(hits, question)[: HIT_BUDGET * 2]
+    ranked = rank(hits, question)[:OPENED]
     opened = transaction.memories([item.hit.memory for item in ranked])
     groups = {group.id for group in narrowing.lifted}
     reader = roster.readers[principal.person]
@@ -267,7 +268,10 @@ def _answer(
     for item in ranked:
         memory = opened.get(item.hit.memory)
         # The policy decides again on the very values read: storage's filter is no second telling of a rule.
-        if memory is not None and not memory.tainted and may(reader, Permission.READ, memory, by_id=False):
+        if memory is None or memory.tainted or not may(reader, Permission.READ, memory, by_id=False):
+            continue
+        # A label that is shown to its person alone finds nothing for others either.
+        if wanted.run_id is None or not memory.provenance.doubtful or memory.author == principal.person:
             by_id[memory.id] = lifted(item, memory, groups)
     ordered = [opened[item.hit.memory] for item in in_order(tuple(by_id.values()))]
     chosen = one_voice_at_most_half(_without_repeats(ordered), wanted.limit, principal.person)
@@ -288,13 +292,15 @@ def _answer(
     return fit(answer, results, wanted.detail or "full", wanted.max_chars)
 
 
+_NOT_WORDS = re.compile(r"\W+")
+
+
 def _without_repeats(memories: Sequence[Memory]) -> list[Memory]:
-    """Near duplicates by one author show once: the best ranked stands for them."""
+    """The same words told again by one author show once, whatever case and punctuation: the best ranked stands for them."""
     seen: set[tuple[str, str]] = set()
     kept = []
     for memory in memories:
-        words = tuple(query_terms(memory.open_text))
-        key = (memory.author, " ".join(words) if words else memory.open_text.casefold())
+        key = (memory.author, _NOT_WORDS.sub(" ", memory.open_text.casefold()).strip())
         if key in seen:
             continue
         seen.add(key)
@@ -428,7 +434,19 @@ def _board_page(transaction: Transaction, where: SearchFilter, limit: int) -> li
     kept: list[Memory] = []
     after: tuple[datetime, str] | None = None
     while len(kept) < limit:
-        page = transaction.browse(Browse(Listing.BOARD, 50, where.now, Kind.HANDOFF, run_id=where.run_id, after=after, within=where.within))
+        page = transaction.browse(
+            Browse(
+                Listing.BOARD,
+                50,
+                where.now,
+                Kind.HANDOFF,
+                run_id=where.run_id,
+                after=after,
+                within=where.within,
+                include_expired=where.include_expired,
+                include_superseded=where.include_superseded,
+            )
+        )
         kept += [
             memory
             for memory in page

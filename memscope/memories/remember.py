@@ -9,9 +9,9 @@ from typing import Any
 
 from memscope.approvals.consent import Consent
 from memscope.contracts.embedding import Vectors
-from memscope.contracts.storage import NumberTaken, Transaction
+from memscope.contracts.storage import Claim, NumberTaken, Transaction
 from memscope.core import Core
-from memscope.errors import Conflict, InvalidArgument, Unavailable
+from memscope.errors import Conflict, InvalidArgument, NotFound, Unavailable
 from memscope.guarding.examine import Examination, Setting, examine
 from memscope.guarding.route import Inherited, Routed, route
 from memscope.memories.changes import announce
@@ -30,7 +30,7 @@ from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.policy.explain import readers
 from memscope.policy.permissions import may, may_save_into
-from memscope.work import at_current_epoch
+from memscope.work import at_current_epoch, read
 
 MODEL_PATIENCE_S = 10.0
 """How long a save waits for a model that is just loading: without vectors it could not find what it repeats."""
@@ -75,7 +75,6 @@ class Draft:
     """A memory about to be saved, judged and embedded; nothing is stored yet."""
 
     wanted: Remember
-    place: Place
     valid_until: datetime | None
     provenance: Provenance
     examination: Examination
@@ -89,21 +88,29 @@ def remember(core: Core, principal: Principal, wanted: Remember, consent: Consen
     Raises InvalidArgument, UnknownTeam, UnknownProject, Forbidden, NotFound (`supersedes`), Conflict, SecretRejected.
     """
     content = clean("content", wanted.content, CONTENT_MAX)
-    key = clean("idempotency_key", wanted.idempotency_key, KEY_MAX) if wanted.idempotency_key is not None else None
+    key = clean("idempotency_key", wanted.idempotency_key, KEY_MAX, shortest=0) if wanted.idempotency_key is not None else None
     wanted = replace(wanted, content=content, idempotency_key=key)
+    if key is not None:
+        # Before anything is judged: what was saved once is not refused because its day or its group has passed since.
+        earlier = read(core, principal, lambda transaction, roster, _: _earlier(core, transaction, principal, roster, wanted, key))
+        if earlier is not None:
+            return earlier
     roster = core.rosters.current(principal.organization)
     draft = _draft(core, principal, roster, wanted)
     memory_id = new_id()
+    labels_told = not draft.provenance.doubtful
 
     def attempt(roster: Roster) -> tuple[Remembered, Memory | None]:
         reach = core.rosters.reach(principal, roster, Permission.READ)
-        act = Act("memory.remember", principal.person, principal.connection, memory_id, agent=wanted.agent, run_id=wanted.run_id)
+        act = Act("memory.remember", principal.person, principal.connection, memory_id)
+        if labels_told:
+            act = replace(act, agent=wanted.agent, run_id=wanted.run_id)
         with core.storage.begin(reach, act) as transaction:
             if key is not None:
                 claim = transaction.claim(core.keys.digest("idempotency-key", key), _digest(core, wanted), memory_id)
                 if not claim.fresh:
                     transaction.describe(replace(act, action="memory.remember_again", target=claim.memory))
-                    return _replay(core, transaction, principal, roster, claim.memory, same=claim.digest == _digest(core, wanted)), None
+                    return _replay(core, transaction, principal, roster, wanted, claim), None
             return _store(core, transaction, principal, roster, draft, memory_id, act)
 
     for _ in range(8):
@@ -127,22 +134,26 @@ def _digest(core: Core, wanted: Remember) -> str:
 def _draft(core: Core, principal: Principal, roster: Roster, wanted: Remember) -> Draft:
     now = core.clock()
     timezone = roster.organization.timezone
-    scope = wanted.scope
     if wanted.kind is Kind.HANDOFF:
-        scope = _handoff_scope(wanted)
         valid_until: datetime | None = parse_handoff_until(wanted.valid_until, timezone, now)
     else:
         valid_until = parse_valid_until(wanted.valid_until, timezone, now) if wanted.valid_until is not None else None
-    place = resolve_place(roster, principal.person, scope, wanted.team, wanted.project)
-    if not may_save_into(roster.readers[principal.person], place):
-        raise refuse_place(roster, place)
-    setting = Setting.of(principal, roster, place.scope, wanted.kind, wanted.agent)
+    setting = Setting.of(principal, roster, _place(roster, principal, wanted).scope, wanted.kind, wanted.agent)
     made, _ = provenance(core, roster, principal, setting, wanted.agent, wanted.run_id)
     core.embedding.settle(MODEL_PATIENCE_S)
     examination = examine(core, roster, wanted.content, setting)
     vectors = passage_vectors(core, examination.open_text, roster.people[principal.person].name, now)
     found = near(core, principal, examination.open_text, vectors)
-    return Draft(wanted, place, valid_until, made, examination, vectors, found)
+    return Draft(wanted, valid_until, made, examination, vectors, found)
+
+
+def _place(roster: Roster, principal: Principal, wanted: Remember) -> Place:
+    """Where the person asked to save. Raises InvalidArgument, UnknownTeam, UnknownProject, and Forbidden where they may not."""
+    scope = _handoff_scope(wanted) if wanted.kind is Kind.HANDOFF else wanted.scope
+    place = resolve_place(roster, principal.person, scope, wanted.team, wanted.project)
+    if not may_save_into(roster.readers[principal.person], place):
+        raise refuse_place(roster, place)
+    return place
 
 
 def _handoff_scope(wanted: Remember) -> Scope:
@@ -172,7 +183,7 @@ def _store(
         id=memory_id,
         number=new_number(),
         content=wanted.content,
-        place=draft.place,
+        place=_place(roster, principal, wanted),
         sensitivity=Sensitivity.PUBLIC,
         topics=frozenset(),
         provenance=draft.provenance,
@@ -249,17 +260,28 @@ def labels(memory: Memory) -> dict[str, str | int | bool | None]:
     }
 
 
-def _replay(core: Core, transaction: Transaction, principal: Principal, roster: Roster, memory_id: str, *, same: bool) -> Remembered:
-    memory = transaction.memory(memory_id)
-    reader = roster.readers[principal.person]
-    if not same or memory is None or not may(reader, Permission.READ, memory):
-        raise Conflict(
-            "This idempotency_key was used before, for something else or something that can no longer be read. Nothing was saved.",
-            hint="Use a new key for a new memory.",
-        )
-    count = readers(memory, roster, reader)
+def _earlier(
+    core: Core, transaction: Transaction, principal: Principal, roster: Roster, wanted: Remember, key: str
+) -> Remembered | None:
+    claim = transaction.claimed(core.keys.digest("idempotency-key", key))
+    return None if claim is None else _replay(core, transaction, principal, roster, wanted, claim)
+
+
+def _replay(core: Core, transaction: Transaction, principal: Principal, roster: Roster, wanted: Remember, claim: Claim) -> Remembered:
+    """The answer of the earlier save as the person reads it now. Conflict for other arguments and for what they no longer read."""
+    used = Conflict(
+        "This idempotency_key was used before, for something else or something that can no longer be read. Nothing was saved.",
+        hint="Use a new key for a new memory.",
+    )
+    if claim.digest != _digest(core, wanted):
+        raise used
+    try:
+        memory = open_memory(core, transaction, principal, roster, claim.memory)
+    except NotFound:
+        raise used from None
+    count = readers(memory, roster, roster.readers[principal.person])
     answer: dict[str, Any] = {
-        "superseded": None,
+        "superseded": _linked(core, transaction, principal, roster, wanted.supersedes, memory),
         "related": (),
         "findings": finding_answers(memory.reviews[0].findings if memory.reviews else ()),
     }
@@ -272,3 +294,16 @@ def _replay(core: Core, transaction: Transaction, principal: Principal, roster: 
         readers_exact=count.exact,
         **answer,
     )
+
+
+def _linked(
+    core: Core, transaction: Transaction, principal: Principal, roster: Roster, reference: str | None, newer: Memory
+) -> str | None:
+    """The id of the older memory, while the person still reads it and the link still stands."""
+    if reference is None:
+        return None
+    try:
+        older = open_memory(core, transaction, principal, roster, reference)
+    except NotFound:
+        return None
+    return older.id if older.superseded_by == newer.id else None

@@ -134,13 +134,7 @@ def review_memory(core: Core, principal: Principal, wanted: ReviewMemory, consen
         f"review.{wanted.action}",
         wanted.memory_id,
         Permission.REVIEW,
-        {
-            "action": wanted.action,
-            "scope": scope.value if scope else None,
-            "team": wanted.team,
-            "project": wanted.project,
-            "sensitivity": wanted.sensitivity.label if wanted.sensitivity is not None else None,
-        },
+        {"action": wanted.action},
         plan,
         wanted.expected_version,
         wanted.agent,
@@ -180,7 +174,7 @@ def _settle(situation: Situation, wanted: ReviewMemory, scope: Scope | None, lea
         return replace(changed, place=Place.personal(memory.author), reviews=_without(memory, SETTLED))
     place = target(roster, situation.principal, memory, scope or Scope.TEAM, wanted.team, wanted.project)
     reader = roster.readers[situation.principal.person]
-    suggested = next((_place(review, roster) for review in memory.reviews if review.suggested), None)
+    suggested = next((suggested_place(review, roster) for review in memory.reviews if review.suggested), None)
     if not may_move_into(reader, memory, place, reviewing=True, suggested=suggested):
         raise refuse_place(roster, place)
     # The reviewer chose the place, so only a new suspicion of instructions is raised by judging the text there.
@@ -194,7 +188,8 @@ def _without(memory: Memory, settled: frozenset[Flag] | set[Flag]) -> tuple[Revi
     return tuple(review for review in memory.reviews if review.flag not in settled)
 
 
-def _place(review: Review, roster: Roster) -> Place | None:
+def suggested_place(review: Review, roster: Roster) -> Place | None:
+    """The group that a review suggests, as a place; None when it suggests none that is still there."""
     suggestion = review.suggested
     if suggestion is None or suggestion.group is None or suggestion.group not in roster.groups:
         return None
@@ -209,7 +204,9 @@ def _refuse_newer(situation: Situation, wanted: ReviewMemory) -> None:
     if wanted.expected_version is not None:
         return
     newest = situation.transaction.versions(situation.memory.id)[0]
-    opened = max(review.opened_version for review in situation.memory.reviews)
+    # Approving settles the gravest flag, rerouting all of them.
+    settled = situation.memory.reviews if wanted.action == "reroute" else situation.memory.reviews[:1]
+    opened = min(review.opened_version for review in settled)
     if newest.number > opened and newest.provenance.person != situation.principal.person:
         raise Conflict(
             "The text was changed after the review opened. Nothing was changed.",

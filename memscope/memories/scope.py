@@ -83,12 +83,13 @@ def change_scope(core: Core, principal: Principal, wanted: ChangeScope, consent:
         "memory.change_scope",
         wanted.memory_id,
         Permission.MOVE,
-        {"scope": wanted.scope.value, "team": wanted.team, "project": wanted.project},
+        {},
         plan,
         wanted.expected_version,
         wanted.agent,
         wanted.run_id,
         reason,
+        doubtful=made.doubtful,
     )
     return carry_out(core, principal, change, consent, lambda transaction, done: changed_answer(core, transaction, principal, done))
 

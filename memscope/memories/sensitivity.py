@@ -44,7 +44,7 @@ def change_sensitivity(core: Core, principal: Principal, wanted: ChangeSensitivi
         "memory.change_sensitivity",
         wanted.memory_id,
         Permission.RECLASSIFY,
-        {"sensitivity": wanted.sensitivity.label},
+        {},
         plan,
         wanted.expected_version,
         wanted.agent,

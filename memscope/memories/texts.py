@@ -6,6 +6,7 @@ from memscope.core import Core
 from memscope.errors import InvalidArgument
 from memscope.guarding.examine import Setting
 from memscope.guarding.examine import doubtful as is_doubtful
+from memscope.model.audience import Scope
 from memscope.model.memory import REASON_MAX, Provenance
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
@@ -45,12 +46,25 @@ def provenance(
     Labels and reason that hold a secret or read like orders are kept for their author alone.
     """
     cleaned = clean("reason", reason, REASON_MAX, shortest=0) or None if reason is not None else None
-    labels = " ".join(label for label in (agent, run_id) if label)
-    # Both as written, for credentials have separators too, and as words.
-    texts = dict.fromkeys((cleaned, labels, labels.translate(_SEPARATORS)))
-    doubtful = any(is_doubtful(core, roster, text, setting) for text in texts if text)
+    doubtful = any(is_doubtful(core, roster, text, setting) for text in (*_as_texts(agent, run_id), cleaned) if text)
     made = Provenance(principal.person, principal.connection, principal.client, principal.client_version, agent, run_id, doubtful)
     return made, cleaned
+
+
+def doubtful_labels(core: Core, principal: Principal, agent: str | None, run_id: str | None) -> bool:
+    """Whether the labels of a change that stores no text of its own hold a secret or read like orders."""
+    texts = _as_texts(agent, run_id)
+    if not texts:
+        return False
+    roster = core.rosters.known(principal.organization)
+    setting = Setting.of(principal, roster, Scope.ORGANIZATION, None, agent)
+    return any(is_doubtful(core, roster, text, setting) for text in texts)
+
+
+def _as_texts(agent: str | None, run_id: str | None) -> tuple[str, ...]:
+    """Labels both as written, for credentials have separators too, and as words."""
+    labels = " ".join(label for label in (agent, run_id) if label)
+    return tuple(dict.fromkeys(text for text in (labels, labels.translate(_SEPARATORS)) if text))
 
 
 _SEPARATORS = str.maketrans("._/-", "    ")

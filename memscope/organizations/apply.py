@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -45,7 +45,8 @@ def apply(core: Core, passwords: Passwords, file: OrganizationFile, *, dry_run: 
     groups without memories and added topics removed. FileError, with the line, leaves everything as it was.
     """
     slug = file.organization["slug"]
-    existing = next((organization for organization in core.storage.organizations() if organization.slug == slug), None)
+    known = core.storage.organizations()
+    existing = next((organization for organization in known if organization.slug == slug), None) or _unused(core, known)
     roster = core.rosters.current(existing.id) if existing is not None else _empty(file)
     initial = _initial_passwords(passwords, file, roster)
     differ = _Differ(file, roster, existing is None)
@@ -66,6 +67,14 @@ def apply(core: Core, passwords: Passwords, file: OrganizationFile, *, dry_run: 
         for email, password in initial.items():
             passwords.set_password(roster.organization.id, people[email], password)
     return Applied(slug, texts, tuple(initial))
+
+
+def _unused(core: Core, known: Sequence[Organization]) -> Organization | None:
+    """The organization that the first start made and nobody has entered yet: the file's becomes that one."""
+    if len(known) != 1:
+        return None
+    roster = core.rosters.current(known[0].id)
+    return None if roster.people or roster.groups else known[0]
 
 
 def _empty(file: OrganizationFile) -> Roster:
@@ -113,7 +122,10 @@ class _Differ:
 
     def _organization(self) -> Iterator[Step]:
         before = self._roster.organization
-        after = replace(before, **dict(self._file.organization.values))
+        values = dict(self._file.organization.values)
+        if not self._roster.people and before.slug != values["slug"]:
+            values = {"name": values["slug"]} | values
+        after = replace(before, **values)
         if self._new:
             yield Step(f"+ organization {after.slug}", lambda transaction: transaction.write_organization(after))
             for topic in self._roster.topics.values():

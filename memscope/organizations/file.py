@@ -17,6 +17,7 @@ from memscope.model.organization import Confirmation, GroupKind, GroupRole, Role
 from memscope.text.normalise import LoneSurrogate, NulCharacter, normalise
 
 NAME_MAX = 200
+DESCRIPTION_MAX = 1000
 SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 
@@ -96,9 +97,19 @@ def check_email(value: str) -> str:
     return _checked("email", _email, value)
 
 
+def check_zone(value: str) -> str:
+    """The name of a time zone; InvalidArgument."""
+    return _checked("timezone", _zone, value)
+
+
 def check_slug(value: str) -> str:
     """A slug; InvalidArgument."""
     return _checked("slug", _slug, value)
+
+
+def check_description(value: str) -> str:
+    """A description; may be empty. InvalidArgument."""
+    return _checked("description", _text(DESCRIPTION_MAX, empty=True), value)
 
 
 def _checked(parameter: str, check: Callable[[Any], str], value: str) -> str:
@@ -184,7 +195,7 @@ _KEYS: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
         "key": _slug,
         "name": _NAME,
         "aliases": _list(_NAME),
-        "description": _text(1000, empty=True),
+        "description": _text(DESCRIPTION_MAX, empty=True),
         "sensitivity": _one_of(_LEVELS),
         "phrases": _list(_text(300)),
         "teams": _list(_slug),

@@ -64,11 +64,12 @@ def authenticate(core: Core, identities: Identities, token: str, client_version:
         except BadCredential:
             return None
         if found is not None:
-            return _principal(core, found.organization, found.person, found.connection, client_version)
+            return principal_on(core, found.organization, found.person, found.connection, client_version)
     return None
 
 
-def _principal(core: Core, organization: str, person: str, connection_id: str, client_version: str | None) -> Principal | None:
+def principal_on(core: Core, organization: str, person: str, connection_id: str, client_version: str | None = None) -> Principal | None:
+    """The principal of a person on a connection of theirs; None when it was revoked or has expired, or the person is disabled."""
     connection = core.storage.connection(organization, connection_id)
     now = core.clock()
     if connection is None or connection.person != person or connection.revoked_at is not None:
@@ -106,6 +107,26 @@ def stdio_principal(core: Core, organization: str | None = None, email: str | No
         ) as transaction:
             transaction.write_connection(connection)
     return Principal(tenant.id, person.id, connection.id, ConnectionKind.STDIO, connection.client)
+
+
+def console_connection(core: Core, organization: str, person: str) -> Connection:
+    """The connection that stands for a person's console sessions; made at the first sign-in, and anew after it was revoked."""
+    with core.storage.begin(Operator("console sign-in", organization)) as transaction:
+        for connection in transaction.connections(person):
+            if connection.kind is ConnectionKind.CONSOLE and connection.revoked_at is None:
+                return connection
+    made = Connection(new_id(), person, ConnectionKind.CONSOLE, "console", core.clock())
+    act = Act("connection.create", person, target=made.id, detail={"kind": "console"})
+    with core.storage.begin(Operator("console sign-in", organization), act) as transaction:
+        transaction.write_connection(made)
+    return made
+
+
+def note_sign_in(core: Core, organization: str, action: str, person: str | None, **detail: str | int | bool | None) -> None:
+    """Write a sign-in, a failed one or a sign-out into the audit log. `person` is None for an address that nobody has."""
+    act = Act(f"console.{action}", person, target=person, detail=detail)
+    with core.storage.begin(Operator("console sign-in", organization), act):
+        pass
 
 
 def choose_organization(storage: Storage, slug: str | None) -> Organization:

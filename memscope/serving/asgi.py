@@ -18,9 +18,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from memscope.app import MemScope
-from memscope.errors import Unavailable
+from memscope.errors import StartError, Unavailable
 from memscope.mcp_server.envelope import unavailable
-from memscope.mcp_server.limits import Limits
 from memscope.mcp_server.server import Front
 from memscope.model.organization import Role
 from memscope.serving.gate import Gate, HostCheck, Hosts, bearer, error, same, state, unauthorized
@@ -28,6 +27,7 @@ from memscope.serving.gate import Gate, HostCheck, Hosts, bearer, error, same, s
 MCP_PATH = "/mcp"
 CONSOLE_PATH = "/admin"
 _PROBES = ("/healthz", "/readyz")
+_OURS = (*_PROBES, "/metrics", MCP_PATH)
 _NO_CONSOLE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>MemScope</title></head>
 <body><main><h1>MemScope is running</h1>
@@ -40,17 +40,19 @@ def build(app: MemScope, *, around_mcp: Callable[[ASGIApp], ASGIApp] | None = No
     """The whole application for an open MemScope.
 
     For one of several workers, `around_mcp` wraps what serves `/mcp` (they hand each other sessions there), and `shared`
-    is a folder that all have. Raises StartError when two plugins claim one path.
+    is a folder that all have. Raises StartError when a path is claimed twice.
     """
-    limits = Limits(app.core.settings.limits.calls_per_minute, file=None if shared is None else shared / "limits")
-    front = Front(app.core, limits=limits)
+    front = Front(app.core, shared=shared)
     hosts = Hosts(app.core.settings.server)
     # Stateful, so that clients of the handshake era can be asked and are known by name; answers to them are streams
     # for the same reason.
     sessions = StreamableHTTPSessionManager(front.server())
-    gate = Gate(app, hosts, limits, sessions.handle_request)
+    gate = Gate(app, hosts, front.limits, sessions.handle_request)
     mcp: ASGIApp = gate if around_mcp is None else around_mcp(gate)
     parts = app.core.hooks.web_parts(app)
+    for part in parts:
+        if part.path in _OURS:
+            raise StartError(f"A plugin adds {part.path}, which is MemScope's own address; block that plugin.")
     routes: list[BaseRoute] = [
         Route("/healthz", _healthz),
         Route("/readyz", _readyz(app)),

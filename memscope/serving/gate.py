@@ -14,6 +14,7 @@ import anyio.to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import RequestBodyLimitMiddleware
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -124,9 +125,8 @@ class Gate:
             principal = await self.principal(headers)
             if principal is None:
                 return unauthorized()
-            if scope["method"] == "POST" and "mcp-session-id" not in headers and headers.get("mcp-method") != "tools/call":
-                # Before the protocol sees it: a legacy request without a session opens one. Modern clients name their
-                # method in a header; tool calls are counted where they are answered.
+            if not _within(headers):
+                # Before the protocol sees it: a legacy request without a session opens one.
                 self._limits.take(f"open/{principal.connection}")
         except RateLimited as limited:
             retry = str(limited.details["retry_after_s"])
@@ -149,6 +149,12 @@ class Gate:
             raise
         except Exception as failure:
             raise unavailable("sign-in", failure) from None
+
+
+def _within(headers: Headers) -> bool:
+    """Whether a request belongs to a session, or is a modern tool call, which is counted where it is answered."""
+    modern = headers.get("mcp-protocol-version") not in (None, *HANDSHAKE_PROTOCOL_VERSIONS)
+    return "mcp-session-id" in headers or (modern and headers.get("mcp-method") == "tools/call")
 
 
 def bearer(headers: Headers) -> str | None:

@@ -60,6 +60,8 @@ class _Server(uvicorn.Server):
         """Stop on a signal, and be done with it: uvicorn would raise it again afterwards, and a clean stop exit with a failure."""
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
+        # Streams that end with the server are no errors, and uvicorn would call each one that.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
 
 
 def server(app: MemScope, on_listening: Callable[[], None], place: Place | None = None) -> uvicorn.Server:

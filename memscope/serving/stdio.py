@@ -34,15 +34,13 @@ def run(app: MemScope, *, organization: str | None = None, person: str | None = 
 def _caller(app: MemScope, organization: str | None, person: str | None, token: str | None) -> Local:
     if token is not None:
         return lambda: authenticate(app.core, app.identities, token)
-    first = stdio_principal(app.core, organization, person)
-    email = app.core.rosters.current(first.organization).people[first.person].email
+    found = stdio_principal(app.core, organization, person)
 
     def again() -> Principal | None:
         # Asked at each call: the person may have been disabled, the connection revoked, since the process started.
-        try:
-            return stdio_principal(app.core, organization, email)
-        except StartError:
-            return None
+        connection = app.core.storage.connection(found.organization, found.connection)
+        known = app.core.rosters.current(found.organization).people[found.person]
+        return found if known.active and connection is not None and connection.revoked_at is None else None
 
     return again
 

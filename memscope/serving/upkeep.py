@@ -26,7 +26,7 @@ def upkeep(app: MemScope, every_s: float = EVERY_S) -> Iterator[None]:
             try:
                 with app.core.storage.lead("upkeep") as leading:
                     if leading:
-                        run_due(app)
+                        run_due(app.core)
             except Exception as failure:
                 # Logged by type and place; the next minute tries again.
                 unavailable("upkeep", failure)

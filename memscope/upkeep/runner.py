@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
-from memscope.app import MemScope
 from memscope.core import Core
 from memscope.upkeep.purge import purge
 from memscope.upkeep.reindex import BATCH, add_vectors
@@ -16,12 +15,11 @@ RECORDS = "upkeep"
 PURGE_EVERY = timedelta(hours=1)
 
 
-def run_due(app: MemScope) -> None:
+def run_due(core: Core) -> None:
     """Erase what has been in the trash long enough, and make vectors that saves went without.
 
     The caller leads: `storage.lead("upkeep")`.
     """
-    core = app.core
     for organization in core.storage.organizations():
         if _due(core, organization.id, "purge", PURGE_EVERY):
             for _ in purge(core, organization.id):

@@ -127,6 +127,10 @@ class InProcessTransaction:
 
     # -- writing memories --------------------------------------------------------------------------------------------
 
+    def claimed(self, key: str) -> Claim | None:
+        """The reader's record of a key, if there is one."""
+        return self._any.claims.get((self._person, key))
+
     def claim(self, key: str, digest: str, memory: str) -> Claim:
         """Take an idempotency key for the reader, or find who has it."""
         claims, person = self._writing().claims, self._person
@@ -154,7 +158,8 @@ class InProcessTransaction:
         self._known(after)
         changed = replace(stored, memory=after)
         if version is not None:
-            replaced = replace(stored.versions[-1], replaced_under=stored.memory.audience)
+            earlier = stored.versions[-1]
+            replaced = replace(earlier, content=earlier.open_text, masked=None, replaced_under=stored.memory.audience)
             changed = replace(changed, versions=(*stored.versions[:-1], replaced, version))
         tenant.memories[before.id] = changed if index is None else changed.indexed(index)
 
@@ -354,8 +359,8 @@ class InProcessTransaction:
         if listing is Listing.MINE:
             return memory.author == self._person
         if listing is Listing.BOARD:
-            recallable = not memory.tainted and not memory.expired(page.now) and not self._superseded(memory)
-            return memory.kind is Kind.HANDOFF and recallable
+            current = (page.include_expired or not memory.expired(page.now)) and (page.include_superseded or not self._superseded(memory))
+            return memory.kind is Kind.HANDOFF and not memory.tainted and current
         return True
 
     def _labelled(self, stored: Stored, page: Browse) -> bool:

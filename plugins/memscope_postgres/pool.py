@@ -6,13 +6,15 @@ import logging
 import select
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import psycopg
-from psycopg.adapt import Dumper, Loader
 from psycopg.abc import Buffer
+from psycopg.adapt import Dumper
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Format
+from psycopg.types.string import TextLoader
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from memscope.contracts.embedding import Vectors
 
 log = logging.getLogger(__name__)
+
+CONNECT_S = 10
+"""How long a new connection may take, unless the URL says otherwise."""
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Values = Sequence[Any] | Mapping[str, Any]
@@ -44,17 +49,15 @@ class _HalfDumper(Dumper):
         return obj.data
 
 
-class _UuidText(Loader):
-    def load(self, data: Buffer) -> str:
-        return bytes(data).decode()
-
-
 def connect(url: str, *, prepare: bool = True, halfvec: int | None = None) -> Connection:
     """A new connection in autocommit; UUIDs come as text. `halfvec` is the type's oid, needed to send vectors."""
-    connection = psycopg.connect("postgresql://" + url.partition("://")[2], autocommit=True, application_name="memscope")
+    target = "postgresql://" + url.partition("://")[2]
+    if "connect_timeout" not in conninfo_to_dict(target):
+        target = make_conninfo(target, connect_timeout=CONNECT_S)
+    connection = psycopg.connect(target, autocommit=True, application_name="memscope")
     if not prepare:
         connection.prepare_threshold = None
-    connection.adapters.register_loader("uuid", _UuidText)
+    connection.adapters.register_loader("uuid", TextLoader)
     if halfvec is not None:
         connection.adapters.register_dumper(Half, type("HalfDumper", (_HalfDumper,), {"oid": halfvec}))
     return connection
@@ -87,7 +90,7 @@ class Pool:
                 self._revive()
                 return Lease(self._pool)
         except (PoolTimeout, psycopg.Error, StartError) as error:
-            raise translated(error) from error
+            tell(error)
 
     @contextmanager
     def borrow(self) -> Iterator[Connection]:
@@ -96,7 +99,7 @@ class Pool:
         try:
             yield lease.connection
         except psycopg.Error as error:
-            raise translated(error) from error
+            tell(error)
         finally:
             lease.give_back()
 
@@ -143,9 +146,18 @@ def _hung_up(connection: Connection) -> bool:
     return bool(poll.poll(0))
 
 
-def translated(error: Exception) -> Exception:
-    """What callers are told of a database error: `Conflict` for a value that is taken, `Unavailable` when the database is
-    busy or away. An error of ours, such as a statement that a policy refuses, stays what it is."""
+def tell(error: Exception) -> NoReturn:
+    """Raise what callers are told of a database error: `Conflict` for a value that is taken, `Unavailable` when it is busy or away.
+
+    An error of ours, such as a statement that a policy refuses, stays what it is.
+    """
+    told = _translated(error)
+    if told is error:
+        raise error
+    raise told from error
+
+
+def _translated(error: Exception) -> Exception:
     if isinstance(error, psycopg.errors.UniqueViolation):
         return Conflict("Something of the same name was saved at the same moment. Look again, then try another name.")
     if isinstance(error, PoolTimeout | psycopg.errors.LockNotAvailable | psycopg.errors.DeadlockDetected | psycopg.errors.QueryCanceled):

@@ -40,9 +40,7 @@ def grant(owner: psycopg.Connection[Any], application: str) -> None:
     owner.execute(sql.SQL("GRANT USAGE ON SCHEMA memscope TO {}").format(role))
     owner.execute(sql.SQL("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA memscope TO {}").format(role))
     for table, rights in GRANTS.items():
-        owner.execute(
-            sql.SQL("GRANT {} ON {} TO {}").format(sql.SQL(rights), sql.Identifier("memscope", table), role)
-        )
+        owner.execute(sql.SQL("GRANT {} ON {} TO {}").format(sql.SQL(rights), sql.Identifier("memscope", table), role))
 
 
 def refuse_powerful(application: psycopg.Connection[Any]) -> None:

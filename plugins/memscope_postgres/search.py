@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +34,11 @@ EXACT_SHARE = 50
 EXACT_MOST = 20_000
 """A reader of less than one in `EXACT_SHARE` of all memories is compared exactly up to this many: an index scan would wade
 through what others have."""
+SAMPLE = 16
+"""One in so many memories is `sampled`, as the migration says."""
 TERMS_MOST = 40
 """Terms that are looked for; of a longer question those that the fewest readable memories hold."""
-SCAN_MOST = 3000
+SCAN_MOST = 1000
 """About how many memories the word side of a broad reader looks at, beyond those that hold the rarest term."""
 BREADTH_SECONDS = 60.0
 
@@ -46,7 +48,7 @@ class Breadth:
     """How much a reach holds."""
 
     size: int
-    """Memories that recall may show without filters."""
+    """Readable memories, about."""
     exact: bool
     """Whether to compare each."""
     until: float
@@ -223,7 +225,7 @@ def search(
         terms=len(words),
         candidates=question.candidates,
         exact=exact,
-        leakproof=storage.leakproof,
+        leakproof=storage.leakproof or terms is None,
         kind=where.kind is not None,
         expired=where.include_expired,
         superseded=where.include_superseded,
@@ -317,29 +319,36 @@ def _neighbours(run: Run, org: str, terms: Terms | None, hits: Sequence[tuple[An
 
 
 def breadth_of(storage: PostgresStorage, run: Run, org: str, reach: Reach | None, terms: Terms | None) -> Breadth:
-    """How much the reach holds: remembered for a minute, since it decides the plan and, for broad reaches, how rare a term is."""
+    """How much the reach holds: remembered for a minute, since it decides the plan and, for broad reaches, how rare a term is.
+
+    What is broad is told by the sample; near the border, and for narrow reaches, each memory is counted.
+    """
     known = None if reach is None else storage.breadths.get(reach)
     if known is not None and time.monotonic() < known.until:
         return known
     who = {"operator": terms is None, "author": terms is not None and bool(terms.mine)}
-    plain = Shape(**who, model=None, dimensions=0, terms=0, candidates=0, exact=True, leakproof=True, kind=False, expired=False, superseded=False,
-                  run=False, by=False, since=False, until=False)  # fmt: skip
-    row = run(
-        f"""SELECT n, (SELECT reltuples FROM pg_class WHERE oid = 'memscope.memory_search'::regclass)
-            FROM (SELECT count(*) AS n FROM {few("memory_search", "s", _filters(plain), **who)}) AS x""",
-        values(org, terms) | {"now": datetime.now(UTC)},
-    ).fetchone()
-    assert row is not None
-    size, everything = row
-    breadth = Breadth(size, size < max(EXACT_BELOW, min(everything / EXACT_SHARE, EXACT_MOST)), time.monotonic() + BREADTH_SECONDS)
+
+    def count(condition: str) -> tuple[int, float]:
+        row = run(
+            f"""SELECT count(*), (SELECT reltuples FROM pg_class WHERE oid = 'memscope.memory_search'::regclass)
+                FROM {few("memory_search", "s", f"s.live AND NOT s.tainted AND {condition}", **who)}""",
+            values(org, terms),
+        ).fetchone()
+        assert row is not None
+        return row[0], row[1]
+
+    sampled, everything = count("s.sampled")
+    limit = max(EXACT_BELOW, min(everything / EXACT_SHARE, EXACT_MOST))
+    size = sampled * SAMPLE
+    if size < 2 * limit:
+        size, _ = count("true")
+    breadth = Breadth(size, size < limit, time.monotonic() + BREADTH_SECONDS)
     if reach is not None:
         storage.breadths[reach] = breadth
     return breadth
 
 
-def _narrowed(
-    storage: PostgresStorage, run: Run, org: str, terms: Terms | None, where: SearchFilter
-) -> tuple[Terms, bool]:
+def _narrowed(storage: PostgresStorage, run: Run, org: str, terms: Terms | None, where: SearchFilter) -> tuple[Terms, bool]:
     """What a filter by audience leaves of the reach, and whether that is so little that each memory is compared."""
     assert where.within is not None
     audiences = storage.audiences(org)
@@ -360,10 +369,10 @@ def _rarest_first(run: Run, org: str, terms: Terms | None, words: Sequence[str])
     """
     reach = many("s", operator=terms is None, author=terms is not None and bool(terms.mine))
     found = run(
-        f"""SELECT i, f * 16.0::float8 FROM (SELECT i, (SELECT count(*) FROM memscope.memory_search s
+        f"""WITH counted AS MATERIALIZED (SELECT i, (SELECT count(*) FROM memscope.memory_search s
                 WHERE {reach} AND s.sampled AND s.live AND NOT s.tainted AND s.terms @@ q::tsquery) AS f
-              FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS t (q, i)) AS x
-            ORDER BY f, i LIMIT {TERMS_MOST}""",
+              FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS t (q, i))
+            SELECT i, f * {SAMPLE}::float8 FROM counted ORDER BY f, i LIMIT {TERMS_MOST}""",
         values(org, terms) | {"terms": [rows.tsvector([word]) for word in words]},
     ).fetchall()
     return [words[number - 1] for number, _ in found], [count for _, count in found]

@@ -22,7 +22,7 @@ from memscope_postgres import audiences as audience_rows
 from memscope_postgres import migrations, organizations, roles
 from memscope_postgres.audiences import Audiences, Terms, Translation
 from memscope_postgres.organizations import Run
-from memscope_postgres.pool import Pool, connect, translated
+from memscope_postgres.pool import Pool, connect
 from memscope_postgres.records import PostgresRecords
 from memscope_postgres.search import Breadth
 from memscope_postgres.settings import DatabaseSettings
@@ -88,7 +88,8 @@ class PostgresStorage:
                 halfvec = self._prepare(owner, serving)
         except psycopg.OperationalError as error:
             self.close()
-            raise StartError(f"The database cannot be reached: {error}. Check database.url and database.owner_url.") from error
+            said = " ".join(str(error).split())
+            raise StartError(f"The database cannot be reached. Check database.url and database.owner_url. It said: {said}") from error
         except BaseException:
             self.close()
             raise
@@ -112,7 +113,9 @@ class PostgresStorage:
             if found != migrations.HEAD:
                 migrations.upgrade(self._owner_url, found)
             roles.refuse_powerful(serving)
-            if not _one(owner, "SELECT pg_has_role(session_user, relowner, 'MEMBER') FROM pg_class WHERE oid = 'memscope.memory'::regclass"):
+            if not _one(
+                owner, "SELECT pg_has_role(session_user, relowner, 'MEMBER') FROM pg_class WHERE oid = 'memscope.memory'::regclass"
+            ):
                 raise StartError("The role of database.owner_url does not own MemScope's tables. Set it to the role that migrated them.")
             if found != migrations.HEAD or not _one(owner, "SELECT has_table_privilege(%s, 'memscope.record', 'DELETE')", application):
                 roles.grant(owner, application)
@@ -284,7 +287,8 @@ class PostgresStorage:
             ).rowcount
             if made:
                 connection.execute(
-                    "UPDATE memscope.organization SET epoch = epoch + 1, last_audience = last_audience + 1 WHERE org_id = %s", (organization,)
+                    "UPDATE memscope.organization SET epoch = epoch + 1, last_audience = last_audience + 1 WHERE org_id = %s",
+                    (organization,),
                 )
 
     def records(self, plugin: str) -> Records:

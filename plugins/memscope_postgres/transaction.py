@@ -35,7 +35,7 @@ from memscope.model.memory import Memory, Version
 from memscope.model.organization import Connection, Group, GroupRole, Organization, Person, Topic
 from memscope_postgres import organizations, rows, search, upkeep
 from memscope_postgres.audiences import Terms, array
-from memscope_postgres.pool import Lease, Values, translated
+from memscope_postgres.pool import Lease, Values, tell
 from memscope_postgres.settings import DatabaseSettings
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
             self._begin()
         except psycopg.Error as error:
             self._end()
-            raise translated(error) from error
+            tell(error)
         except BaseException:
             self._end()
             raise
@@ -149,14 +149,12 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
         if reach is not None:
             self._terms = self._storage.terms(reach, connection)
         through = None if reach is None else reach.connection
-        cursor = connection.execute(
-            begin_statement(self._organization, self._terms, through, _mode(self._act), self._storage.settings)
-        )
+        cursor = connection.execute(begin_statement(self._organization, self._terms, through, _mode(self._act), self._storage.settings))
         cursor.nextset()
         cursor.nextset()
         row = cursor.fetchone()
         if row is None:
-            raise Stale
+            raise KeyError(self._organization)
         if reach is not None and row[0] != reach.epoch:
             raise Stale
         self._now = row[1].astimezone(UTC)
@@ -176,9 +174,9 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
                         self._append_audit(self._act)
                     self._lease.connection.execute("COMMIT")
                 except psycopg.Error as failure:
-                    raise translated(failure) from failure
+                    tell(failure)
             elif isinstance(error, psycopg.Error):
-                raise translated(error) from error
+                tell(error)
         finally:
             self._end()
 
@@ -222,7 +220,7 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
         try:
             return self._lease.connection.execute(statement, values, prepare=prepare)
         except psycopg.Error as error:
-            raise translated(error) from error
+            tell(error)
 
     @property
     def _org(self) -> str:
@@ -355,8 +353,11 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
         if page.listing is Listing.MINE:
             conditions.append("m.author = %(me)s")
         if page.listing is Listing.BOARD:
-            conditions.append("m.kind = 'handoff' AND NOT m.tainted AND (m.valid_until IS NULL OR m.valid_until > %(now)s)")
-            conditions.append("NOT (m.link_acts AND (m.link_until IS NULL OR m.link_until > %(now)s))")
+            conditions.append("m.kind = 'handoff' AND NOT m.tainted")
+            if not page.include_expired:
+                conditions.append("(m.valid_until IS NULL OR m.valid_until > %(now)s)")
+            if not page.include_superseded:
+                conditions.append("NOT (m.link_acts AND (m.link_until IS NULL OR m.link_until > %(now)s))")
         if page.kind is not None:
             conditions.append("m.kind = %(kind)s")
         for label in ("agent", "run_id"):
@@ -423,6 +424,14 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
         self._writing()
         self._run("SELECT pg_advisory_xact_lock(hashtextextended('memscope.links ' || %s, 0))", (self._org,))
 
+    def claimed(self, key: str) -> Claim | None:
+        """The reader's idempotency record of a key, if there is one."""
+        row = self._run(
+            "SELECT memory_id, digest FROM memscope.idempotency WHERE org_id = %(org)s AND person_id = %(person)s AND key = %(key)s",
+            {"org": self._org, "person": self._person(), "key": key},
+        ).fetchone()
+        return None if row is None else Claim(row[0], row[1], fresh=False)
+
     # writing memories
     def claim(self, key: str, digest: str, memory: str) -> Claim:
         """Take an idempotency key for the reader, or find who has it."""
@@ -435,11 +444,9 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
         ).rowcount
         if taken == 1:
             return Claim(memory, digest, fresh=True)
-        row = self._run(
-            "SELECT memory_id, digest FROM memscope.idempotency WHERE org_id = %(org)s AND person_id = %(person)s AND key = %(key)s", values
-        ).fetchone()
-        assert row is not None
-        return Claim(row[0], row[1], fresh=False)
+        known = self.claimed(key)
+        assert known is not None
+        return known
 
     def _person(self) -> str:
         person = self._terms.person if self._terms is not None else None if self._act is None else self._act.actor
@@ -469,29 +476,31 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
     def update(self, before: Memory, after: Memory, version: Version | None = None, index: IndexEntry | None = None) -> None:
         """Store a change of a memory locked by `memory(..., lock=True)`."""
         self._writing()
+        if before.id not in self._opened:
+            raise LookupError("lock the memory before changing it")
         values = rows.memory_values(after, self._audience_id(after.audience))
         if before.superseded_by == after.superseded_by:
             del values["superseded_by"]  # its trigger looks at the replacement
         key = {"org": self._org, "memory": after.id}
-        changed = self._run(
+        self._run(
             f"UPDATE memscope.memory SET {', '.join(f'{name} = %({name})s' for name in values)} "
             "WHERE org_id = %(org)s AND memory_id = %(memory)s",
             {**key, **values},
-        ).rowcount
-        if changed != 1:
-            raise LookupError("lock the memory before changing it")
+        )
         newest = (
             "org_id = %(org)s AND memory_id = %(memory)s AND version = "
             "(SELECT max(version) FROM memscope.memory_version WHERE org_id = %(org)s AND memory_id = %(memory)s)"
         )
         if version is not None:
             self._run(
-                f"UPDATE memscope.memory_version SET replaced_under = %(was)s WHERE {newest}",
+                f"UPDATE memscope.memory_version SET replaced_under = %(was)s, content = coalesce(masked, content), masked = NULL WHERE {newest}",
                 {**key, "was": self._audience_id(before.audience)},
             )
             self._insert("memory_version", rows.version_values(after.id, version))
         elif before.masked is not None and after.masked is None:  # the credential leaves for good
-            self._run(f"UPDATE memscope.memory_version SET content = %(text)s, masked = NULL WHERE {newest}", {**key, "text": after.content})
+            self._run(
+                f"UPDATE memscope.memory_version SET content = %(text)s, masked = NULL WHERE {newest}", {**key, "text": after.content}
+            )
         if index is not None:
             self._index(after.id, index)
 
@@ -515,7 +524,9 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
             "approved": ticket.approved,
             "used_at": ticket.used_at,
         }
-        self._insert("ticket", values, "ON CONFLICT (org_id, ticket_id) DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in values))
+        self._insert(
+            "ticket", values, "ON CONFLICT (org_id, ticket_id) DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in values)
+        )
 
     def tickets(self, *, undecided_only: bool = False) -> list[Ticket]:
         """The reader's tickets that have not expired, newest first; for an operator those of the organization."""

@@ -140,7 +140,8 @@ def test_numbers_beyond_limits_are_refused(value: Any) -> None:
 
 def test_a_choice_gives_its_value_and_lists_its_words_when_refused() -> None:
     assert parse((KIND,), {"kind": "note"}) == {"kind": 2}
-    for value in ("Note", "", 1, None, ["note"], {"note": 1}):
+    values: list[Any] = ["Note", "", 1, None, ["note"], {"note": 1}]
+    for value in values:
         assert refused({"content": "x", "kind": value}).message == "kind must be one of fact, note."
 
 
@@ -152,7 +153,8 @@ def test_only_booleans_are_switches(value: Any) -> None:
 def test_lists_of_texts() -> None:
     assert parse((TOPICS,), {"topics": ["hr", "legal"]}) == {"topics": ("hr", "legal")}
     assert parse((TOPICS,), {"topics": []}) == {"topics": ()}
-    for value in ("hr", ["a", "b", "c"], [""], ["toolong"], [1], [None], ["\0"], {}):
+    values: list[Any] = ["hr", ["a", "b", "c"], [""], ["toolong"], [1], [None], ["\0"], {}]
+    for value in values:
         assert refused({"content": "x", "topics": value}).parameter == "topics"
 
 

@@ -142,13 +142,13 @@ def test_the_runner_makes_missing_vectors_once_the_model_is_there(harbor: Termin
     with app.core.storage.begin(operator(app), Act("memory.test")) as transaction:
         entry = index_entry(app.core, memory, app.core.rosters.current(organization(app)), None)
         transaction.insert(memory, Version(1, memory.content, None, memory.provenance, memory.created_at, None), entry)
-    run_due(app)
+    run_due(app.core)
     assert lacking(app, identity) == 1
     app.core.embedding.load()
-    run_due(app)
+    run_due(app.core)
     assert lacking(app, identity) == 0
     rows = len(audit(harbor))
-    run_due(app)
+    run_due(app.core)
     assert len(audit(harbor)) == rows
 
 
@@ -157,13 +157,13 @@ def test_the_runner_purges_every_hour(harbor: Terminal) -> None:
     moment = [harbor.app().core.clock()]
     app = MemScope.from_settings(load(), clock=lambda: moment[0]).open()
     forget(harbor, "Old news.", 40)
-    run_due(app)
+    run_due(app.core)
     assert set(stored(harbor)) == {"Older news."}
     forget(harbor, "Older news.", 40)
-    run_due(app)
+    run_due(app.core)
     assert set(stored(harbor)) == {"Older news."}
     moment[0] += timedelta(hours=1)
-    run_due(app)
+    run_due(app.core)
     assert stored(harbor) == {}
 
 

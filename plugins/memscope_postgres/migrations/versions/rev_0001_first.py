@@ -234,6 +234,7 @@ CREATE TABLE memscope.memory_search (  -- what search reads: terms, and a copy o
 CREATE INDEX search_terms ON memscope.memory_search USING gin (org_id, terms) WITH (fastupdate = off);
 CREATE INDEX search_sample ON memscope.memory_search USING gin (org_id, terms) WITH (fastupdate = off) WHERE sampled;
 CREATE INDEX search_audience ON memscope.memory_search (org_id, audience_id) WHERE live;
+CREATE INDEX search_sampled ON memscope.memory_search (org_id, audience_id) WHERE live AND sampled;
 CREATE INDEX search_author ON memscope.memory_search (org_id, author) WHERE live;
 CREATE INDEX search_run ON memscope.memory_search (org_id, run_id, created_at, memory_id) WHERE run_id IS NOT NULL;
 CREATE TABLE memscope.model (  -- embedding models of this server, a short list of no organization
