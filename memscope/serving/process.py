@@ -20,6 +20,7 @@ from memscope.app import MemScope
 from memscope.serving.asgi import build
 from memscope.serving.gate import error
 from memscope.serving.upkeep import upkeep
+from memscope.serving.warming import warm
 
 GRACE_S = 5
 """How long open streams may last after the server was told to stop."""
@@ -71,7 +72,7 @@ def server(app: MemScope, on_listening: Callable[[], None], place: Place | None 
             logging.getLogger(name).setLevel(logging.WARNING)
 
     def started() -> None:
-        app.core.embedding.load_in_background()
+        warm(app)
         on_listening()
 
     config = uvicorn.Config(

@@ -19,6 +19,7 @@ from memscope.model.principal import Principal
 from memscope.organizations.signing_in import authenticate, stdio_principal
 from memscope.serving.gate import mend
 from memscope.serving.upkeep import upkeep
+from memscope.serving.warming import warm
 
 
 def run(app: MemScope, *, organization: str | None = None, person: str | None = None, token: str | None = None) -> None:
@@ -27,7 +28,7 @@ def run(app: MemScope, *, organization: str | None = None, person: str | None = 
     if local() is None:
         raise StartError("This access token is not valid, or no longer. Make one with `memscope token create EMAIL --org SLUG --client NAME`.")
     with _wire() as (source, sink), upkeep(app):
-        app.core.embedding.load_in_background()
+        warm(app)
         anyio.run(_serve, app, local, source, sink)
 
 
