@@ -139,6 +139,13 @@ class Hooks:
         """Ask every detector of instructions."""
         return self._verdicts("memscope_detect_instructions", (text, context), None, InstructionVerdict)
 
+    def warm_up(self) -> None:
+        """Call every guarding plugin once on a harmless text, so that no save pays for what it loads."""
+        context = GuardContext()
+        self.detect_secrets("warm")
+        self.classify_sensitivity("warm", context)
+        self.detect_instructions("warm", context)
+
     def _verdicts(self, hook: str, arguments: tuple[Any, ...], check: Callable[[Any], None] | None, expected: type[Any]) -> Verdicts[Any]:
         given: list[Verdict[Any]] = []
         shadow: list[Verdict[Any]] = []

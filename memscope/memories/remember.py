@@ -260,9 +260,7 @@ def labels(memory: Memory) -> dict[str, str | int | bool | None]:
     }
 
 
-def _earlier(
-    core: Core, transaction: Transaction, principal: Principal, roster: Roster, wanted: Remember, key: str
-) -> Remembered | None:
+def _earlier(core: Core, transaction: Transaction, principal: Principal, roster: Roster, wanted: Remember, key: str) -> Remembered | None:
     claim = transaction.claimed(core.keys.digest("idempotency-key", key))
     return None if claim is None else _replay(core, transaction, principal, roster, wanted, claim)
 
@@ -296,9 +294,7 @@ def _replay(core: Core, transaction: Transaction, principal: Principal, roster: 
     )
 
 
-def _linked(
-    core: Core, transaction: Transaction, principal: Principal, roster: Roster, reference: str | None, newer: Memory
-) -> str | None:
+def _linked(core: Core, transaction: Transaction, principal: Principal, roster: Roster, reference: str | None, newer: Memory) -> str | None:
     """The id of the older memory, while the person still reads it and the link still stands."""
     if reference is None:
         return None
