@@ -109,6 +109,16 @@ class Pool:
         with self.borrow() as connection, connection.transaction():
             yield connection
 
+    def ask(self, organization: str, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Run one statement of an organization; `%(org)s` is its id.
+
+        All of it goes as one message, which PostgreSQL runs as one transaction, so that the variable is this statement's alone.
+        """
+        with self.borrow() as connection, psycopg.ClientCursor(connection) as cursor:
+            cursor.execute(f"SELECT set_config('memscope.org', %(org)s, true); {statement}", {**values, "org": organization})
+            cursor.nextset()
+            return cursor.fetchall() if cursor.description else []
+
     def close(self) -> None:
         """Close what is not taken."""
         self._pool.dispose()

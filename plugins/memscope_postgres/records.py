@@ -32,9 +32,8 @@ class PostgresRecords:
 
     def get(self, organization: str, key: str) -> Mapping[str, Any] | None:
         """The record, or None."""
-        with self._transaction(organization) as connection:
-            row = connection.execute(f"SELECT value FROM memscope.record WHERE {_KEY}", self._key(organization, key)).fetchone()
-        return None if row is None else row[0]
+        found = self._pool.ask(organization, f"SELECT value FROM memscope.record WHERE {_KEY}", self._key(organization, key))
+        return found[0][0] if found else None
 
     def put(self, organization: str, key: str, value: Mapping[str, Any]) -> None:
         """Insert or replace."""
@@ -66,9 +65,10 @@ class PostgresRecords:
 
     def keys(self, organization: str, prefix: str) -> list[str]:
         """The keys that begin with a prefix, in order."""
-        with self._transaction(organization) as connection:
-            found = connection.execute(
-                "SELECT key FROM memscope.record WHERE org_id = %s AND plugin = %s AND starts_with(key, %s) ORDER BY key",
-                (organization, self._plugin, prefix),
-            ).fetchall()
+        found = self._pool.ask(
+            organization,
+            """SELECT key FROM memscope.record
+               WHERE org_id = %(org)s AND plugin = %(plugin)s AND starts_with(key, %(prefix)s) ORDER BY key""",
+            {"plugin": self._plugin, "prefix": prefix},
+        )
         return [key for (key,) in found]

@@ -12,7 +12,8 @@ class DatabaseSettings:
     url: str | None = None
     """`postgresql://...` of the application role: it owns nothing and cannot bypass row-level security."""
     owner_url: str | None = None
-    """`postgresql://...` of the role that owns the tables: migrations, upkeep and commands. Default: `url`."""
+    """`postgresql://...` of the role that owns the tables: migrations, upkeep and commands. Default: `url`. Its connections hold
+    session locks, so it must not go through a transaction pooler."""
     run_as: str | None = None
     """User that the embedded server runs as when MemScope runs as root. Default: `postgres`, else `nobody`."""
     pool_size: int = 8

@@ -227,23 +227,23 @@ class PostgresStorage:
 
     def connection(self, organization: str, connection: str) -> Connection | None:
         """One connection by its exact ids."""
-        with self.serving.transaction() as database:
-            database.execute("SELECT set_config('memscope.org', %s, true)", (organization,))
-            row = database.execute(
-                f"SELECT {organizations.CONNECTION} WHERE c.org_id = %s AND c.connection_id = %s", (organization, connection)
-            ).fetchone()
-        return None if row is None else organizations.connection(row)
+        found = self.serving.ask(
+            organization,
+            f"SELECT {organizations.CONNECTION} WHERE c.org_id = %(org)s::uuid AND c.connection_id = %(connection)s::uuid",
+            {"connection": connection},
+        )
+        return organizations.connection(found[0]) if found else None
 
     def note_use(self, organization: str, connection: str, client_version: str | None) -> None:
         """Note that a connection was used now."""
-        with self.serving.transaction() as database:
-            database.execute("SELECT set_config('memscope.org', %s, true)", (organization,))
-            database.execute(
-                """INSERT INTO memscope.connection_use (org_id, connection_id, last_used_at, client_version) VALUES (%s, %s, now(), %s)
-                   ON CONFLICT (org_id, connection_id) DO UPDATE SET last_used_at = excluded.last_used_at,
-                     client_version = coalesce(excluded.client_version, connection_use.client_version)""",
-                (organization, connection, client_version),
-            )
+        self.serving.ask(
+            organization,
+            """INSERT INTO memscope.connection_use (org_id, connection_id, last_used_at, client_version)
+               VALUES (%(org)s::uuid, %(connection)s::uuid, now(), %(version)s)
+               ON CONFLICT (org_id, connection_id) DO UPDATE SET last_used_at = excluded.last_used_at,
+                 client_version = coalesce(excluded.client_version, connection_use.client_version)""",
+            {"connection": connection, "version": client_version},
+        )
 
     # units of work
     def begin(self, reach: Reach | Operator, act: Act | None = None) -> PostgresTransaction:

@@ -15,7 +15,7 @@ branch_labels = None
 depends_on = None
 
 ORG = "org_id = nullif(current_setting('memscope.org', true), '')::uuid"
-ME = "nullif(current_setting('memscope.person', true), '')::uuid"
+ME = "(SELECT nullif(current_setting('memscope.person', true), '')::uuid)"  # a sub-select is evaluated once a query
 
 
 def _among(column: str, variable: str, kind: str = "int") -> str:
@@ -26,7 +26,7 @@ def _among(column: str, variable: str, kind: str = "int") -> str:
 #: By audience; or as the author, in whose variable an audience stands twice over: 2a while every version is the author's own
 #: (`own`), 2a + 1 when somebody else has changed the text.
 _BY_AUDIENCE = _among("audience_id", "anybody")
-_AS_AUTHOR = f"author = {ME} AND {_among('audience_id * 2 + CASE WHEN own THEN 0 ELSE 1 END', 'mine')}"
+_AS_AUTHOR = f"{_among('audience_id * 2 + CASE WHEN own THEN 0 ELSE 1 END', 'mine')} AND author = {ME}"
 #: A memory that this transaction has locked to change it stays visible to it, whatever audience it gets.
 _OPENED = _among("memory_id", "opened", "uuid")
 _BY_STANDING = f"""
