@@ -26,7 +26,7 @@ from memscope.work import read
 PREVIEW = 200
 MAX_CHARS_DEFAULT = 80_000
 """Keeps one answer under what common clients take (about 25,000 tokens)."""
-OPENED = 120
+OPENED = 80
 """How many ranked candidates are opened, whatever the limit: enough for 50 results after leaving out repeats."""
 
 

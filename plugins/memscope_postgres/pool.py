@@ -51,7 +51,7 @@ class _HalfDumper(Dumper):
 
 def connect(url: str, *, prepare: bool = True, halfvec: int | None = None) -> Connection:
     """A new connection in autocommit; UUIDs come as text. `halfvec` is the type's oid, needed to send vectors."""
-    target = "postgresql://" + url.partition("://")[2]
+    target = f"postgresql://{url.partition('://')[2]}" if url.startswith("postgres") and "://" in url else url
     if "connect_timeout" not in conninfo_to_dict(target):
         target = make_conninfo(target, connect_timeout=CONNECT_S)
     connection = psycopg.connect(target, autocommit=True, application_name="memscope")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hmac
 from typing import TYPE_CHECKING, Any
 
 from memscope.errors import StartError
@@ -30,6 +32,35 @@ GRANTS: dict[str, str] = {
     "ticket": "SELECT, INSERT, UPDATE",
     "record": "SELECT, INSERT, UPDATE, DELETE",
 }
+
+
+def own_application(url: str, server_key: bytes) -> str:
+    """The URL of an application role of this server's own, for an administrator who gave one URL: that of a role that may make others.
+
+    Its password follows from the server key, so that servers which share the key share the role. A role that may make none is returned
+    as it is: it is then refused with what to do, unless it is an application role already. Raises StartError.
+    """
+    import psycopg
+    from psycopg import sql
+    from psycopg.conninfo import make_conninfo
+
+    from memscope_postgres.pool import connect
+
+    secret = hmac.digest(server_key, b"database/application role", "sha256").hex()
+    name = f"memscope_app_{secret[:8]}"
+    try:
+        with connect(url) as connection:
+            may = connection.execute("SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user").fetchone()
+            if may is None or not may[0]:
+                return url
+            if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (name,)).fetchone() is None:
+                make = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEROLE PASSWORD {}")
+                with contextlib.suppress(psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):  # another server was faster
+                    connection.execute(make.format(sql.Identifier(name), sql.Literal(secret[8:])))
+    except psycopg.OperationalError as error:
+        said = " ".join(str(error).split())
+        raise StartError(f"The database cannot be reached. Check database.url. It said: {said}") from error
+    return make_conninfo(url.replace("postgresql+psycopg://", "postgresql://", 1), user=name, password=secret[8:])
 
 
 def grant(owner: psycopg.Connection[Any], application: str) -> None:

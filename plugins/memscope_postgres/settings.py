@@ -10,7 +10,8 @@ class DatabaseSettings:
     """Where the data lies. Without `url` the server starts its own PostgreSQL in the data folder."""
 
     url: str | None = None
-    """`postgresql://...` of the application role: it owns nothing and cannot bypass row-level security."""
+    """`postgresql://...` of the application role, which owns nothing and cannot bypass row-level security; or, without `owner_url`, of the
+    owner, who may make roles: an application role is then made for this server."""
     owner_url: str | None = None
     """`postgresql://...` of the role that owns the tables: migrations, upkeep and commands. Default: `url`. Its connections hold
     session locks, so it must not go through a transaction pooler."""

@@ -83,6 +83,8 @@ class PostgresStorage:
             self._owner_url, serving_url = urls.owner, urls.app
         else:
             self._owner_url, serving_url = settings.owner_url or settings.url, settings.url
+            if settings.owner_url is None:
+                serving_url = roles.own_application(settings.url, self._host.server_key)
         try:
             with connect(serving_url) as serving, connect(self._owner_url) as owner:
                 halfvec = self._prepare(owner, serving)

@@ -43,6 +43,22 @@ def test_agents_save_and_recall_on_an_outside_database(
         assert dora.found("When do the mooring fees rise?") == []
 
 
+def test_one_url_of_a_role_that_may_make_others_is_enough(
+    outside: Urls, start: Callable[..., AbstractContextManager[Any]], settle: Callable[..., Any]
+) -> None:
+    with psycopg.connect(outside.superuser, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE alone")
+    url = outside.superuser.replace("/memscope?", "/alone?")
+    for _ in range(2):
+        with start("postgres", MEMSCOPE_DATABASE_URL=url, MEMSCOPE_SERVER_KEY="k" * 32) as live, ExitStack() as stack:
+            ben = settle(live, stack).as_("ben")
+            ben.remember("The crane is serviced in April.", team="platform")
+            assert ben.found("crane service") == ["The crane is serviced in April."]
+    with psycopg.connect(url) as connection:
+        powerful = connection.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname LIKE 'memscope_app_%'").fetchall()
+    assert powerful == [(False,)]
+
+
 def test_the_server_refuses_to_serve_as_owner_or_superuser(outside: Urls, tmp_path: Path) -> None:
     for url in (outside.owner, outside.superuser):
         app = MemScope.from_settings(
