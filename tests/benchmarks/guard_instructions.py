@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
-
-from memscope.contracts.guard import GuardContext
 from memscope_instructions import memscope_detect_instructions
 from memscope_instructions.lexicon import lexicon, tokens
 from memscope_instructions.train import Fold, Text, folds, load, own_rows, read, threshold
+
+from memscope.contracts.guard import GuardContext
 
 HIDING = re.compile("encod|invis|unicode|homoglyph|split|hidden-c|embedded|spaced")
 SCRIPTS = {
@@ -93,7 +93,9 @@ def speed(texts: list[str]) -> None:
         memscope_detect_instructions(text, context)
         times.append((time.process_time() - start, len(text)))
     seconds, characters = sum(t for t, _ in times), sum(n for _, n in times)
-    print(f"\nms per 1,000 characters {seconds / characters * 1e6:.2f}; per text: median {np.median([t for t, _ in times]) * 1e3:.2f}, most {max(times)[0] * 1e3:.1f}")
+    print(
+        f"\nms per 1,000 characters {seconds / characters * 1e6:.2f}; per text: median {np.median([t for t, _ in times]) * 1e3:.2f}, most {max(times)[0] * 1e3:.1f}"
+    )
     print("8,000 characters of:")
     for name, piece in NASTY.items():
         text = (piece * 8000)[:8000]

@@ -15,14 +15,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-
-from memscope.contracts.guard import GuardContext
 from memscope_secrets import memscope_detect_secrets
 from memscope_spacy import memscope_classify_sensitivity
 from memscope_spacy.classify import choose
 from memscope_spacy.train import GROUPS, LeftOut, Run, examples, run, sigmoid
 from memscope_spacy.weights import LEVELS, TOPICS
+from numpy.typing import NDArray
+
+from memscope.contracts.guard import GuardContext
 
 _SCRIPTS = (("\u0370", "\u03ff", "el"), ("\u0590", "\u05ff", "he"), ("\u0600", "\u06ff", "ar"), ("\u0900", "\u097f", "hi"), ("\u0e00", "\u0e7f", "th"), ("\u3040", "\u30ff", "ja"), ("\uac00", "\ud7af", "ko"), ("\u0400", "\u04ff", "cyrillic"))  # fmt: skip
 _WORDS = {
@@ -80,7 +80,11 @@ def describe(name: str, done: Run, result: LeftOut, implied: NDArray[np.int64]) 
     print(f"\n### {name}\n")
     print("| authors left out | rows | HR | Legal | Finance | macro-F1 | level accuracy | highest taken for low |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for label, keep in [("a to j", shared), ("h, i, j", np.isin(authors, list("hij"))), *((author, authors == author) for author in [*"abcdefghij", "dev"])]:
+    for label, keep in [
+        ("a to j", shared),
+        ("h, i, j", np.isin(authors, list("hij"))),
+        *((author, authors == author) for author in [*"abcdefghij", "dev"]),
+    ]:
         scores = [f1(done.matrix.targets[keep, place], said[keep, place]) for place in range(len(TOPICS))]
         highest = keep & (right_level == 3)
         low = (level[highest] < 2).mean()
@@ -88,7 +92,9 @@ def describe(name: str, done: Run, result: LeftOut, implied: NDArray[np.int64]) 
         print(f"| {label} | {keep.sum()} | {cells} | {np.mean(scores):.3f} | {(level == right_level)[keep].mean():.3f} | {low:.1%} |")
     print("\n| labelled \\ said | " + " | ".join(LEVELS) + " |\n| --- | --- | --- | --- | --- |")
     for place, label in enumerate(LEVELS):
-        print(f"| {label} | " + " | ".join(str(int(((right_level == place) & (level == other) & shared).sum())) for other in range(4)) + " |")
+        print(
+            f"| {label} | " + " | ".join(str(int(((right_level == place) & (level == other) & shared).sum())) for other in range(4)) + " |"
+        )
     spoken = np.array([language(row.text) for row in done.rows])
     print("\n| language (guessed) | rows | topics macro-F1 | level accuracy |\n| --- | --- | --- | --- |")
     for spoke in sorted(set(spoken[shared]), key=lambda spoke: -(spoken[shared] == spoke).sum()):
@@ -106,10 +112,14 @@ def describe(name: str, done: Run, result: LeftOut, implied: NDArray[np.int64]) 
             score = f1(right, told)
             if group != "dev":
                 every.append(score)
-            print(f"| {key} | {group} | {score:.2f} | {(right & told).sum() / max(told.sum(), 1):.2f} | {(right & told).sum() / max(right.sum(), 1):.2f} |")
+            print(
+                f"| {key} | {group} | {score:.2f} | {(right & told).sum() / max(told.sum(), 1):.2f} | {(right & told).sum() / max(right.sum(), 1):.2f} |"
+            )
     print(f"\nAdded topics, macro-F1 without dev: {np.mean(every):.3f}")
     handbooks = authors == "handbooks"
-    print(f"\nHandbook paragraphs (600, of repositories partly seen): {said[handbooks].any(1).mean():.1%} with a topic, {(level[handbooks] > 1).mean():.1%} restricted or above.")
+    print(
+        f"\nHandbook paragraphs (600, of repositories partly seen): {said[handbooks].any(1).mean():.1%} with a topic, {(level[handbooks] > 1).mean():.1%} restricted or above."
+    )
     sure = result.levels[shared][np.arange(shared.sum()), result.levels[shared].argmax(1)]
     hit = (result.levels[shared].argmax(1) == right_level[shared])[done.matrix.ours[shared]]
     print("\n| confidence of the level | rows | right |\n| --- | --- | --- |")
@@ -131,7 +141,14 @@ def speed(data: Path) -> None:
         memscope_classify_sensitivity(text, context)
         times.append((time.perf_counter() - start) * 1000)
     print(f"\nA memory of about 60 words against six topics: p50 {statistics.median(times):.1f} ms, slowest {max(times):.1f} ms.")
-    hostile = {"one word": "a" * 8000, "ideographs": "\u522b" * 8000, "cue words": "do not " * 1142, "marks": "e\u0301" * 4000, "bullets": "\u2022" * 8000, "digits": "1 " * 4000}
+    hostile = {
+        "one word": "a" * 8000,
+        "ideographs": "\u522b" * 8000,
+        "cue words": "do not " * 1142,
+        "marks": "e\u0301" * 4000,
+        "bullets": "\u2022" * 8000,
+        "digits": "1 " * 4000,
+    }
     for name, text in hostile.items():
         start = time.perf_counter()
         memscope_classify_sensitivity(text, context)

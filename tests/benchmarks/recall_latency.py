@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import random
 import socket
 import statistics
@@ -46,81 +47,10 @@ name = "Ada"
 slug = "engineering"
 members = ["ada@latency.example"]
 """
-WORDS = [
-    "billing",
-    "invoice",
-    "pool",
-    "session",
-    "deploy",
-    "rollback",
-    "canary",
-    "staging",
-    "production",
-    "latency",
-    "budget",
-    "retry",
-    "queue",
-    "worker",
-    "schema",
-    "migration",
-    "index",
-    "vacuum",
-    "replica",
-    "failover",
-    "token",
-    "refresh",
-    "login",
-    "audit",
-    "export",
-    "import",
-    "customer",
-    "contract",
-    "renewal",
-    "pricing",
-    "discount",
-    "region",
-    "backup",
-    "restore",
-    "snapshot",
-    "alert",
-    "pager",
-    "incident",
-    "postmortem",
-    "owner",
-    "reviewer",
-    "branch",
-    "merge",
-    "release",
-    "note",
-    "metric",
-    "dashboard",
-    "trace",
-    "span",
-    "sampling",
-    "quota",
-    "limit",
-    "burst",
-    "cache",
-    "eviction",
-    "shard",
-    "partition",
-    "key",
-    "value",
-    "document",
-    "search",
-    "ranking",
-    "score",
-    "model",
-    "vector",
-    "passage",
-    "chunk",
-    "prompt",
-    "agent",
-    "tool",
-    "memory",
-    "recall",
-    "review",
-]
+SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu bra cle dri flo gru sta pre tri".split(" ")
+WORDS = ["".join(parts) for parts in itertools.product(SYLLABLES, SYLLABLES, ("", "n", "r", "s", "l", "m", "t"))][:5000]
+"""Made-up words; a memory draws them as language does, the n-th about 1/n as often as the first (Zipf)."""
+FREQUENCIES = [1 / (rank + 10) for rank in range(len(WORDS))]
 NOOP = """
 from mcp.server import MCPServer
 import sys, uvicorn
@@ -137,7 +67,7 @@ uvicorn.run(server.streamable_http_app(), host="127.0.0.1", port=int(sys.argv[1]
 
 def sentence(randomness: random.Random) -> str:
     """Eight to twenty words."""
-    return " ".join(randomness.choices(WORDS, k=randomness.randint(8, 20))).capitalize() + "."
+    return " ".join(randomness.choices(WORDS, FREQUENCIES, k=randomness.randint(8, 20))).capitalize() + "."
 
 
 def fill(data_dir: Path, count: int) -> None:
@@ -247,7 +177,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=300)
     chosen = parser.parse_args()
     randomness = random.Random(11)
-    queries = [" ".join(randomness.choices(WORDS, k=6)) for _ in range(100)]
+    queries = [" ".join(randomness.choices(WORDS, FREQUENCIES, k=6)) for _ in range(100)]
     with folder() as data_dir:
         environ = variables(data_dir)
         data_dir.mkdir(mode=0o711)
