@@ -10,6 +10,7 @@ import difflib
 import json
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,7 @@ _NAME_SHOWN = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class Parameter(ABC):
     """One parameter of a tool."""
 
     name: str
@@ -40,17 +41,17 @@ class Parameter:
         shown = {} if self.default is None or self.default is False else {"default": self.default}
         return {**self.shape(), "description": self.about, **shown}
 
+    @abstractmethod
     def shape(self) -> dict[str, Any]:
         """The schema's keywords on type and limits."""
-        raise NotImplementedError
 
+    @abstractmethod
     def takes(self) -> str:
         """What it takes, in words that follow "must be"."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self, value: Any) -> Any:
         """The value as a use takes it; raises InvalidArgument."""
-        raise NotImplementedError
 
     def refuse(self) -> InvalidArgument:
         """The error for a value of another type or beyond the limits."""
