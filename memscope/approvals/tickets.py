@@ -19,7 +19,8 @@ def pending(core: Core, organization: str, person: str) -> list[Ticket]:
 def ticket(core: Core, organization: str, person: str, ticket_id: str) -> Ticket | None:
     """One of a person's tickets that has not expired, decided or not; None when there is none of theirs."""
     with core.storage.begin(Operator("approvals", organization)) as transaction:
-        return next((found for found in transaction.tickets() if found.id == ticket_id and found.person == person), None)
+        mine = (found for found in transaction.tickets() if found.id == ticket_id and found.person == person)
+        return next((found for found in mine if found.expires_at > core.clock()), None)
 
 
 def decide(core: Core, organization: str, person: str, ticket_id: str, approved: bool) -> Ticket:

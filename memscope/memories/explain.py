@@ -12,6 +12,7 @@ from memscope.model.audience import Permission, Reach
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.policy.explain import Detail, RuleResult, explain, explains_to
+from memscope.policy.remedies import Remedy, remedies
 from memscope.work import read
 
 
@@ -57,3 +58,19 @@ def _explain(core: Core, principal: Principal, memory_id: str, person: str | Non
         return Explained(memory.id, explanation.visible, explanation.in_default_recall, explanation.rules, explanation.summary)
 
     return read(core, principal, use, permission)
+
+
+def what_would_help(core: Core, principal: Principal, memory_id: str, person: str) -> tuple[Remedy, ...]:
+    """The fewest changes that would let a person read a memory, told to whoever may know the rules about them.
+
+    NotFound for what the asker may not read.
+    """
+
+    def use(transaction: Transaction, roster: Roster, _: Reach) -> tuple[Remedy, ...]:
+        memory = open_memory(core, transaction, principal, roster, memory_id)
+        about = roster.find_person(person)
+        if about is None or explains_to(roster.readers[principal.person], roster.readers[about.id], memory) is not Detail.RULES:
+            return ()
+        return remedies(roster.readers[about.id], memory, roster)
+
+    return read(core, principal, use)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 
 from memscope.contracts.storage import Hit, Question
 from memscope.model.memory import Memory
@@ -73,23 +74,35 @@ def falling(scores: Sequence[float]) -> list[float]:
     return falling
 
 
-def one_voice_at_most_half(ordered: Sequence[Memory], limit: int, person: str) -> list[Memory]:
+def one_voice_at_most_half(ordered: Iterable[Memory], limit: int, person: str) -> list[Memory]:
     """The order in which, with four or more asked for, one other author fills at most half of each window of ten while others match.
 
     Greedy from the top, and the same for every limit of at least four, so that the first results of a longer list are
     the shorter list.
     """
+    candidates = iter(ordered)
     if limit < 4:
-        return list(ordered[:limit])
-    waiting = list(ordered)
+        return list(islice(candidates, limit))
+    kept_back: list[Memory] = []
     chosen: list[Memory] = []
-    while waiting and len(chosen) < limit:
+    while len(chosen) < limit:
         window = chosen[len(chosen) - len(chosen) % WINDOW :]
-        pick = next((memory for memory in waiting if memory.author == person or _count(window, memory.author) < WINDOW // 2), waiting[0])
-        waiting.remove(pick)
+
+        def fits(memory: Memory, window: Sequence[Memory] = window) -> bool:
+            return memory.author == person or sum(other.author == memory.author for other in window) < WINDOW // 2
+
+        pick = next((memory for memory in kept_back if fits(memory)), None)
+        if pick is not None:
+            kept_back.remove(pick)
+        else:
+            for memory in candidates:
+                if fits(memory):
+                    pick = memory
+                    break
+                kept_back.append(memory)
+        if pick is None:
+            if not kept_back:
+                break
+            pick = kept_back.pop(0)  # nobody else matches any more
         chosen.append(pick)
     return chosen
-
-
-def _count(window: Sequence[Memory], author: str) -> int:
-    return sum(memory.author == author for memory in window)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -199,6 +199,9 @@ def narrow(core: Core, principal: Principal, roster: Roster, wanted: Recall) -> 
         for kind, name in ((GroupKind.TEAM, wanted.team), (GroupKind.PROJECT, wanted.project))
         if name is not None and (group := roster.find_group(name, kind)) is not None
     )
+    for name, given in (("topics", wanted.topics), ("teams", wanted.teams)):
+        if given == ():
+            unapplied.append(Unapplied(name, "", "The list is empty, so nothing can match it."))
     where, more, failed = _where(core, roster, wanted)
     applied += more
     if failed is not None:
@@ -263,18 +266,19 @@ def _answer(
     ranked = rank(hits, question)[:OPENED]
     opened = transaction.memories([item.hit.memory for item in ranked])
     groups = {group.id for group in narrowing.lifted}
+    by_id = {item.hit.memory: lifted(item, opened[item.hit.memory], groups) for item in ranked if item.hit.memory in opened}
     reader = roster.readers[principal.person]
-    by_id = {}
-    for item in ranked:
-        memory = opened.get(item.hit.memory)
+
+    def showable(memory: Memory) -> bool:
         # The policy decides again on the very values read: storage's filter is no second telling of a rule.
-        if memory is None or memory.tainted or not may(reader, Permission.READ, memory, by_id=False):
-            continue
+        if memory.tainted or not may(reader, Permission.READ, memory, by_id=False):
+            return False
         # A label that is shown to its person alone finds nothing for others either.
-        if wanted.run_id is None or not memory.provenance.doubtful or memory.author == principal.person:
-            by_id[memory.id] = lifted(item, memory, groups)
-    ordered = [opened[item.hit.memory] for item in in_order(tuple(by_id.values()))]
-    chosen = one_voice_at_most_half(_without_repeats(ordered), wanted.limit, principal.person)
+        return wanted.run_id is None or not memory.provenance.doubtful or memory.author == principal.person
+
+    # Looked at only as far down as the answer needs.
+    ordered = (opened[item.hit.memory] for item in in_order(tuple(by_id.values())))
+    chosen = one_voice_at_most_half(_without_repeats(filter(showable, ordered)), wanted.limit, principal.person)
     scores = falling([by_id[memory.id].score for memory in chosen])
     successors = visible_successors(transaction, roster, principal, chosen)
     results = [
@@ -295,17 +299,14 @@ def _answer(
 _NOT_WORDS = re.compile(r"\W+")
 
 
-def _without_repeats(memories: Sequence[Memory]) -> list[Memory]:
+def _without_repeats(memories: Iterable[Memory]) -> Iterator[Memory]:
     """The same words told again by one author show once, whatever case and punctuation: the best ranked stands for them."""
     seen: set[tuple[str, str]] = set()
-    kept = []
     for memory in memories:
         key = (memory.author, _NOT_WORDS.sub(" ", memory.open_text.casefold()).strip())
-        if key in seen:
-            continue
-        seen.add(key)
-        kept.append(memory)
-    return kept
+        if key not in seen:
+            seen.add(key)
+            yield memory
 
 
 def _why(hit: Hit, memory: Memory, lifted: Sequence[Group]) -> str:
@@ -384,9 +385,10 @@ def fit(answer: Recalled, results: Sequence[Result], detail: str, max_chars: int
 
 def _hint(core: Core, narrowing: Narrowing, found: bool, question: Question) -> str | None:
     parts = []
-    if not found and narrowing.filters.unapplied and not narrowing.possible:
-        names = sorted({item.filter for item in narrowing.filters.unapplied})
-        parts.append(f"No value of {', '.join(names)} could be applied, so nothing can match.")
+    acted = {item.filter for item in narrowing.filters.applied}
+    failed = sorted({item.filter for item in narrowing.filters.unapplied} - acted)
+    if not found and failed:
+        parts.append(f"No value of {', '.join(failed)} could be applied, so nothing can match.")
     elif not found and narrowing.filters.applied:
         names = [item.filter for item in narrowing.filters.applied]
         parts.append(f"Nothing readable matches within {', '.join(names)}. Leave one of them out to see more.")
