@@ -19,6 +19,10 @@ from memscope_accounts.settings import AccountsSettings
 PREFIX = "msk_"
 """Every token begins so: secret scanners and `authenticate` know it by this."""
 PASSWORD_MAX = 256
+GUESSED_MAX = 100
+"""Characters that the estimate of guesses looks at: its time grows with them."""
+SCORE_MIN = 3
+"""Of zxcvbn's 0 to 4: withstands 10^8 guesses."""
 CACHE_MAX = 1024
 
 
@@ -90,9 +94,16 @@ class Accounts:
 
     # passwords
     def refuse_weak(self, password: str) -> None:
-        """ValueError when it is too short or too long."""
+        """ValueError when it is too short, too long or easily guessed."""
         if not self._settings.password_min <= len(password) <= PASSWORD_MAX:
             raise ValueError(f"A password has {self._settings.password_min} to {PASSWORD_MAX} characters.")
+        # Imported here: it loads lists of words and of passwords known from breaches.
+        from zxcvbn import zxcvbn
+
+        if zxcvbn(password[:GUESSED_MAX])["score"] < SCORE_MIN:
+            raise ValueError(
+                "This password is easily guessed: common, repeated or in the order of the alphabet or keyboard. Take a few words."
+            )
 
     def has_password(self, organization: str, person: str) -> bool:
         """Whether the person has one."""
@@ -101,6 +112,9 @@ class Accounts:
     def set_password(self, organization: str, person: str, password: str) -> None:
         """Keep an argon2id hash; ValueError with the rule when it is too weak."""
         self.refuse_weak(password)
+        self._keep(organization, person, password)
+
+    def _keep(self, organization: str, person: str, password: str) -> None:
         with self._hashing:
             hashed = self._hasher.hash(password)
         self._records.put(organization, f"password/{person}", {"hash": hashed})
@@ -118,7 +132,8 @@ class Accounts:
         if record is None:
             return False
         if self._hasher.check_needs_rehash(record["hash"]):
-            self.set_password(organization, person, password)
+            # It is the right one, whatever would be asked of a new one today.
+            self._keep(organization, person, password)
         return True
 
 

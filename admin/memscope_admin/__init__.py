@@ -1,0 +1,39 @@
+"""The console: a Flask application under `/admin`, a plugin like any other. It decides nothing: it calls what the tools call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from memscope.contracts.plugins import SettingsSection, WebPart
+from memscope.hookspecs import hookimpl
+from memscope_admin.settings import ConsoleSettings
+
+if TYPE_CHECKING:
+    from memscope.app import MemScope
+
+PATH = "/admin"
+_chosen = [ConsoleSettings()]
+
+
+@hookimpl
+def memscope_settings() -> SettingsSection:
+    """Own `[console]`."""
+    return SettingsSection("console", ConsoleSettings)
+
+
+@hookimpl
+def memscope_configure(section: ConsoleSettings) -> None:
+    """Remember `[console]`."""
+    _chosen[0] = section
+
+
+@hookimpl
+def memscope_web(app: MemScope) -> Sequence[WebPart]:
+    """Serve the console."""
+    # Flask is imported only when the console is served.
+    from a2wsgi import WSGIMiddleware
+
+    from memscope_admin.factory import create_app
+
+    return [WebPart(PATH, WSGIMiddleware(cast(Any, create_app(app, _chosen[0])), workers=_chosen[0].threads))]

@@ -1,0 +1,141 @@
+"""A real server and the system's Chromium: few tests, each a person's errand."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from memscope.app import MemScope
+from memscope.memories.remember import Remember, remember
+from memscope.model.organization import ConnectionKind
+from memscope.model.principal import Principal
+from memscope.serving.process import server as http_server
+from memscope.serving.workers import listening, url
+from memscope.settings import load
+from memscope.testing.builders import Builder, harbor
+
+PLAIN_GUARDS = Path(__file__).parents[1] / "data" / "plain_guards.py"
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-dev-shm-usage",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE localhost , EXCLUDE 127.0.0.1",
+]
+PASSWORD = "a long password of {}"
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+@dataclass
+class Site:
+    """A served organization, and what pages did that they should not."""
+
+    app: MemScope
+    url: str
+    organization: Builder
+    browser: Browser
+    complaints: list[str] = field(default_factory=list)
+
+    def page(self, name: str | None = None, **options: Any) -> Page:
+        """A page of a new browser profile; of somebody signed in when named."""
+        page = self.browser.new_context(**options).new_page()
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: None if request.url.startswith(self.url) else self.complaints.append(request.url))
+        if name is not None:
+            person = self.organization.people[name]
+            passwords, organization = self.app.identities.passwords, self.organization.organization.id
+            if not passwords.has_password(organization, person.id):
+                passwords.set_password(organization, person.id, PASSWORD.format(name))
+            page.goto(f"{self.url}/admin/login")
+            page.get_by_label("E-mail address").fill(person.email)
+            page.get_by_label("Password").fill(PASSWORD.format(name))
+            page.get_by_role("button", name="Sign in").click()
+            page.get_by_role("heading", name="Overview").wait_for()
+        return page
+
+    def violations(self, page: Page) -> list[str]:
+        """What is wrong with a page as it stands."""
+        return violations(page)
+
+    def remember(self, name: str, content: str, **more: Any) -> int:
+        """A memory saved by somebody's agent; its number."""
+        connection = self.organization.connections[name]
+        agent = Principal(self.organization.organization.id, connection.person, connection.id, ConnectionKind.TOKEN, connection.client)
+        return remember(self.app.core, agent, Remember(content, **more)).memory.number
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds on a page, and whether it scrolls sideways."""
+    found = Axe().run(page, options=RULES).response["violations"]
+    told = [f"{one['id']}: {node['target']} {node.get('failureSummary', '')}" for one in found for node in one["nodes"]]
+    if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+        wide = page.evaluate(
+            "[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1)"
+            ".slice(0, 4).map(e => e.outerHTML.slice(0, 120))"
+        )
+        told.append(f"scrolls sideways: {wide}")
+    return [re.sub(r"\s+", " ", text) for text in told]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The system's Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+def _serve(folder: Path, chromium: Browser, organization: Builder | None) -> Iterator[Site]:
+    environ = {
+        "MEMSCOPE_STORAGE_PROVIDER": "inprocess",
+        "MEMSCOPE_PLUGINS_FILES": str(PLAIN_GUARDS),
+        "MEMSCOPE_PLUGINS_BLOCKED": "spacy,instructions",
+        "MEMSCOPE_ACCOUNTS_TIME_COST": "1",
+        "MEMSCOPE_ACCOUNTS_MEMORY_KIB": "64",
+    }
+    ready = threading.Event()
+    with listening("127.0.0.1", 0) as listener, MemScope.from_settings(load(None, environ, data_dir=folder / "data")) as app:
+        if organization is not None:
+            organization.store(app.core.storage)
+        server = http_server(app, ready.set)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        assert ready.wait(30)
+        site = Site(app, url(listener), organization or harbor(), chromium)
+        try:
+            yield site
+        finally:
+            for context in chromium.contexts:
+                context.close()
+            server.should_exit = True
+            thread.join(15)
+        assert site.complaints == []
+
+
+@pytest.fixture
+def site(tmp_path: Path, chromium: Browser) -> Iterator[Site]:
+    """Harbor, served. Afterwards: no console message, no request to elsewhere."""
+    organization = harbor()
+    organization.topics["HR"] = replace(organization.topics["HR"], phrases=("salary",))
+    organization.topics["Finance"] = replace(organization.topics["Finance"], phrases=("quarterly forecast",))
+    yield from _serve(tmp_path, chromium, organization)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, chromium: Browser) -> Iterator[Site]:
+    """A server that nobody has set up."""
+    yield from _serve(tmp_path, chromium, None)
