@@ -32,7 +32,9 @@ def _tool(tool: Tool) -> str:
 
 def _row(parameter: Parameter) -> str:
     default = "" if parameter.default in (None, False) else f" (default {parameter.default})"
-    return f"| `{parameter.name}`{', required' if parameter.required else ''} | {parameter.takes()}{default} | {parameter.about} |".replace("\n", " ")
+    return f"| `{parameter.name}`{', required' if parameter.required else ''} | {parameter.takes()}{default} | {parameter.about} |".replace(
+        "\n", " "
+    )
 
 
 if __name__ == "__main__":

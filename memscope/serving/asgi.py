@@ -119,7 +119,10 @@ async def _no_console(request: Request) -> Response:
 async def _http_error(request: Request, failure: Exception) -> Response:
     status = failure.status_code if isinstance(failure, HTTPException) else 500
     headers = dict(failure.headers or {}) if isinstance(failure, HTTPException) else None
-    words = {404: ("not_found", "There is nothing at this address."), 405: ("method_not_allowed", "This address does not take this method.")}
+    words = {
+        404: ("not_found", "There is nothing at this address."),
+        405: ("method_not_allowed", "This address does not take this method."),
+    }
     code, message = words.get(status, ("http_error", "This request cannot be served."))
     return error(status, code, message, headers)
 

@@ -90,7 +90,11 @@ class HostCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check, then hand on."""
         if scope["type"] == "http" and scope["path"] not in self._exempt and not self._hosts.host(Headers(scope=scope).get("host")):
-            refused = error(421, "misdirected", "This server is not configured for this host name. Its operator can add it under [server] allowed_hosts.")
+            refused = error(
+                421,
+                "misdirected",
+                "This server is not configured for this host name. Its operator can add it under [server] allowed_hosts.",
+            )
             await refused(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -144,7 +148,9 @@ class Gate:
         if token is None:
             return None
         try:
-            return await anyio.to_thread.run_sync(authenticate, self._memscope.core, self._memscope.identities, token, limiter=self._sign_ins)
+            return await anyio.to_thread.run_sync(
+                authenticate, self._memscope.core, self._memscope.identities, token, limiter=self._sign_ins
+            )
         except Unavailable:
             raise
         except Exception as failure:

@@ -26,7 +26,9 @@ def run(app: MemScope, *, organization: str | None = None, person: str | None = 
     """Serve until the input ends. Raises StartError when it is not clear for whom, or the token is not good."""
     local = _caller(app, organization, person, token)
     if local() is None:
-        raise StartError("This access token is not valid, or no longer. Make one with `memscope token create EMAIL --org SLUG --client NAME`.")
+        raise StartError(
+            "This access token is not valid, or no longer. Make one with `memscope token create EMAIL --org SLUG --client NAME`."
+        )
     with _wire() as (source, sink), upkeep(app):
         warm(app)
         anyio.run(_serve, app, local, source, sink)

@@ -154,9 +154,7 @@ class Builder:
         """What a permission opens to a person now, as storage knows the organization."""
         roster = storage.roster(self.organization.id)
         person = self.people[name].id
-        return reach(
-            roster.readers[person], self.organization.id, roster.epoch, roster.audiences, permission, self.connections[name].id
-        )
+        return reach(roster.readers[person], self.organization.id, roster.epoch, roster.audiences, permission, self.connections[name].id)
 
     def save(self, storage: Storage, memory: Memory, index: IndexEntry | None = None, *, operator: bool = False) -> Memory:
         """Store a memory as its author or, whoever may write there, as an operator."""

@@ -1,11 +1,11 @@
 """What guarding plugins have to do, as tests: subclass, and give a fixture `plugin` and some `examples`.
 
-    class TestBadges(SecretsConformance):
-        examples = ("my badge is B-123456",)
+class TestBadges(SecretsConformance):
+    examples = ("my badge is B-123456",)
 
-        @pytest.fixture
-        def plugin(self):
-            return my_plugin
+    @pytest.fixture
+    def plugin(self):
+        return my_plugin
 """
 
 from __future__ import annotations

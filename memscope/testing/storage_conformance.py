@@ -438,6 +438,15 @@ class StorageConformance:
         with storage.begin(org.reach(storage, "Di")) as tx:
             assert tx.versions(first.id) == ()
 
+    def test_a_credential_is_kept_in_the_newest_text_alone(self, storage: Storage, org: Builder) -> None:
+        """What is replaced keeps its masked text, so that no history holds the raw one."""
+        first = org.save(storage, org.memory("Bo", "code 1234", masked="code [pin]"))
+        second = org.change(storage, first, content="code 5678", masked="code [pin]")
+        org.change(storage, second, content="no code", masked=None)
+        with storage.begin(org.reach(storage, "Bo")) as tx:
+            texts = [(version.content, version.masked) for version in tx.versions(first.id)]
+        assert texts == [("no code", None), ("code [pin]", None), ("code [pin]", None)]
+
     def test_a_memory_may_leave_the_reach_that_changes_it(self, storage: Storage, org: Builder) -> None:
         """Inside the transaction it stays visible; afterwards the new audience decides."""
         memory = org.save(storage, org.memory("Bo", "for everybody", "organization"))
@@ -484,7 +493,11 @@ class StorageConformance:
         with storage.begin(org.reach(storage, "Bo"), org.act("Bo", "memory.remember")) as tx:
             assert tx.claim("k", "two", second) == Claim(first, "one", fresh=False)
         with storage.begin(org.reach(storage, "Di"), org.act("Di", "memory.remember")) as tx:
+            assert tx.claimed("k") is None
             assert tx.claim("k", "three", second) == Claim(second, "three", fresh=True)
+        with storage.begin(org.reach(storage, "Bo")) as tx:
+            assert tx.claimed("k") == Claim(first, "one", fresh=False)
+            assert tx.claimed("other") is None
 
     def test_of_two_claims_at_once_one_is_fresh(self, storage: Storage, org: Builder) -> None:
         """The other waits and finds it."""
@@ -658,12 +671,14 @@ class StorageConformance:
             return org.save(storage, org.memory("Ed", "next steps", "apollo", kind=Kind.HANDOFF, **more), operator=True)
 
         good = note(valid_until=now + timedelta(days=7))
-        note(valid_until=now - timedelta(days=1))
+        past = note(valid_until=now - timedelta(days=1))
         note(flags=[Flag.INSTRUCTIONS])
-        note(superseded_by=good.id)
+        replaced = note(superseded_by=good.id)
         note(forgotten_at=now, forgotten_by=org.people["Ed"].id)
         org.save(storage, org.memory("Ed", "no note", "apollo"))
         assert self.browse(storage, org, "Ed", Listing.BOARD) == [good.id]
+        assert self.browse(storage, org, "Ed", Listing.BOARD, include_expired=True) == [past.id, good.id]
+        assert self.browse(storage, org, "Ed", Listing.BOARD, include_superseded=True) == [replaced.id, good.id]
         assert self.browse(storage, org, "Bo", Listing.BOARD) == []
 
     # -- search ------------------------------------------------------------------------------------------------------

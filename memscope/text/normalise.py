@@ -75,9 +75,7 @@ def _flag(region: str) -> str:
     return "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
 
 
-_UNSAFE = re.compile(
-    rf"(?P<flag>{'|'.join(map(_flag, ('gbeng', 'gbsct', 'gbwls')))})|[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]"
-)
+_UNSAFE = re.compile(rf"(?P<flag>{'|'.join(map(_flag, ('gbeng', 'gbsct', 'gbwls')))})|[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 
 def _joined(line: str, end: int) -> bool:

@@ -43,9 +43,7 @@ def test_every_file_of_every_package_is_in_the_wheel(unpacked: Path) -> None:
         f"{name}/{path.relative_to(folder)}"
         for name, folder in folders.items()
         for path in folder.rglob("*")
-        if path.is_file()
-        and not LEFT_OUT & set(path.parts)
-        and not (unpacked / name / path.relative_to(folder)).exists()
+        if path.is_file() and not LEFT_OUT & set(path.parts) and not (unpacked / name / path.relative_to(folder)).exists()
     ]
     assert missing == []
 

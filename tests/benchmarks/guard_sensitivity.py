@@ -67,7 +67,7 @@ def f1(right: NDArray[np.bool_], said: NDArray[np.bool_]) -> float:
 def combined(done: Run, result: LeftOut, implied: NDArray[np.int64]) -> NDArray[np.int64]:
     """The level of each row: the higher of the classifier's and of what patterns imply."""
     own = [choose(levels, analysis, done.settings["caution"]) for levels, analysis in zip(result.levels, done.matrix.analyses, strict=True)]
-    return np.maximum(np.array(own), implied)
+    return np.asarray(np.maximum(np.array(own), implied), dtype=np.int64)
 
 
 def describe(name: str, done: Run, result: LeftOut, implied: NDArray[np.int64]) -> None:

@@ -47,7 +47,36 @@ name = "Ada"
 slug = "engineering"
 members = ["ada@latency.example"]
 """
-SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu bra cle dri flo gru sta pre tri".split(" ")
+SYLLABLES = [
+    "ba",
+    "ce",
+    "di",
+    "fo",
+    "gu",
+    "ha",
+    "je",
+    "ki",
+    "lo",
+    "mu",
+    "na",
+    "pe",
+    "ri",
+    "so",
+    "tu",
+    "va",
+    "we",
+    "xi",
+    "yo",
+    "zu",
+    "bra",
+    "cle",
+    "dri",
+    "flo",
+    "gru",
+    "sta",
+    "pre",
+    "tri",
+]
 WORDS = ["".join(parts) for parts in itertools.product(SYLLABLES, SYLLABLES, ("", "n", "r", "s", "l", "m", "t"))][:5000]
 """Made-up words; a memory draws them as language does, the n-th about 1/n as often as the first (Zipf)."""
 FREQUENCIES = [1 / (rank + 10) for rank in range(len(WORDS))]
@@ -144,12 +173,12 @@ def bare(data_dir: Path, calls: int, queries: list[str]) -> tuple[list[float], l
         with storage.owning.borrow() as connection:
             number_of_model = connection.execute("SELECT min(model) FROM memscope.memory_vector").fetchone()
             assert number_of_model is not None
-            for vector in vectors:
+            for written in vectors:
                 started = time.perf_counter()
                 connection.execute(
                     f"SELECT memory_id FROM memscope.memory_vector WHERE model = {number_of_model[0]} "
                     "ORDER BY e::halfvec(384) <=> %s::halfvec(384) LIMIT 10",
-                    (vector,),
+                    (written,),
                 ).fetchall()
                 searching.append((time.perf_counter() - started) * 1000)
     return embedding[10:], searching[10:]

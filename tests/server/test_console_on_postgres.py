@@ -8,8 +8,8 @@ from typing import Any
 
 from memscope_admin.factory import create_app
 
-from memscope.organizations.invitations import LinkSpent, invited
-from memscope.organizations.setting_up import link_organization, make_link
+from memscope.organizations.invitations import invited
+from memscope.organizations.setting_up import LinkSpent, link_organization, make_link
 
 PASSWORD = "a quiet harbour at six"
 

@@ -299,7 +299,7 @@ def test_a_private_original_leaves_no_trace_in_the_answer_to_a_copy(office: Offi
 
 
 def test_nothing_unreadable_moves_a_score_or_an_order(solid: Office) -> None:
-    """A thousand unreadable memories, some the very question: the same bytes before and after."""
+    """Many unreadable memories, some the very question: the same bytes before and after."""
     ben = solid.as_("ben")
     for number in range(12):
         ben.remember(f"The gateway timeout of region {number} is {number + 3} seconds.", team="platform")
@@ -320,7 +320,7 @@ def test_nothing_unreadable_moves_a_score_or_an_order(solid: Office) -> None:
     who = Provenance(cleo.id, new_id(), "test client")
     with solid.change("memory.import") as transaction:
         now = transaction.now
-        for number in range(1000):
+        for number in range(400):
             which = number % len(texts)
             text = texts[which]
             memory = Memory(new_id(), new_number(), text, personal.place, personal.sensitivity, frozenset(), who, now, now)
@@ -400,7 +400,8 @@ def waiting(request: pytest.FixtureRequest, gate: Any, settle: Callable[..., Off
         office = settle(request.getfixturevalue(request.param), stack)
 
         def run(meanwhile: Callable[[Office], object], **arguments: Any) -> tuple[Office, list[Any]]:
-            who, became = principal(office, "ben"), []
+            who = principal(office, "ben")
+            became: list[Any] = []
 
             def save() -> None:
                 try:

@@ -255,7 +255,7 @@ def test_a_sensitive_topic_that_never_had_a_guard_team_is_a_gap_in_shared_places
 # instructions
 
 
-@pytest.mark.parametrize("place", [{}, {"team": "platform"}, {"scope": "organization"}])
+@pytest.mark.parametrize("place", [{}, {"scope": "organization"}])
 def test_what_reads_like_orders_waits_whatever_the_place(office: Office, place: dict[str, str]) -> None:
     ben = office.as_("ben")
     memory = ben.remember(ORDER, **place)
@@ -285,14 +285,19 @@ def test_other_reviewers_see_that_it_waits_and_where_and_not_its_text(office: Of
         for one in shown:
             assert (one.get("content"), one.get("preview"), one["withheld"]) == (None, None, True)
             assert str(memory["number"]) in one["console_url"]
-        whole = str([session.raw(tool, **arguments).structured_content for tool, arguments in (
-            ("get_memory", {"memory_id": memory["id"]}),
-            ("fetch", {"id": memory["id"]}),
-            ("review_queue", {}),
-            ("list_memories", {"filter": "needs_review"}),
-            ("explain_memory", {"memory_id": memory["id"]}),
-            ("change_sensitivity", {"memory_id": memory["id"], "sensitivity": "restricted"}),
-        )])
+        whole = str(
+            [
+                session.raw(tool, **arguments).structured_content
+                for tool, arguments in (
+                    ("get_memory", {"memory_id": memory["id"]}),
+                    ("fetch", {"id": memory["id"]}),
+                    ("review_queue", {}),
+                    ("list_memories", {"filter": "needs_review"}),
+                    ("explain_memory", {"memory_id": memory["id"]}),
+                    ("change_sensitivity", {"memory_id": memory["id"], "sensitivity": "restricted"}),
+                )
+            ]
+        )
         assert "previous instructions" not in whole
         assert "database" not in whole
         assert "So that it is clear" not in whole
@@ -320,9 +325,12 @@ def rows_with(office: Office, text: str) -> dict[str, int]:
     lease = office.live.app.core.storage.owning.take()
     try:
         run = lease.connection.execute
-        tables = [f"{schema}.{table}" for schema, table in run(
-            "SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
-        ).fetchall()]
+        tables = [
+            f"{schema}.{table}"
+            for schema, table in run(
+                "SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+            ).fetchall()
+        ]
         counts = {table: run(f"SELECT count(*) FROM {table} t WHERE t::text ILIKE %s", (f"%{text}%",)).fetchone()[0] for table in tables}
         return {table.partition(".")[2]: count for table, count in counts.items() if count}
     finally:
@@ -369,7 +377,9 @@ def test_a_credential_is_redacted_as_it_leaves_personal_scope(solid: Office, raw
     assert [version["content"] for version in solid.as_("cleo").call("get_memory", memory_id=memory["id"])["versions"]] == [MASKED]
     assert rows_with(solid, raw) == {}
     other = ben.remember(f"{key} Spare.", team="platform")
-    answer = ben.call("review_memory", memory_id=other["id"], action="reroute", team="platform", scope="team", confirm_widen=True, confirm_human=True)
+    answer = ben.call(
+        "review_memory", memory_id=other["id"], action="reroute", team="platform", scope="team", confirm_widen=True, confirm_human=True
+    )
     assert (answer["redacted"], answer["memory"]["content"]) == (True, f"{MASKED} Spare.")
     assert rows_with(solid, raw) == {}
 
@@ -463,7 +473,10 @@ def test_without_a_verdict_of_a_kind_it_is_held_and_the_plugin_named(office: Off
 
 
 def test_no_plugin_of_a_kind_is_the_organizations_choice(start: Callable[..., Any], settle: Callable[..., Office], key: str) -> None:
-    with start("inprocess", MEMSCOPE_PLUGINS_FILES="", MEMSCOPE_PLUGINS_BLOCKED="spacy,instructions,secrets,admin") as bare, ExitStack() as stack:
+    with (
+        start("inprocess", MEMSCOPE_PLUGINS_FILES="", MEMSCOPE_PLUGINS_BLOCKED="spacy,instructions,secrets,admin") as bare,
+        ExitStack() as stack,
+    ):
         office = settle(bare, stack)
         answer = office.as_("ben").call("remember", content=f"{ORDER} {key} {SALARY}", team="platform")
         assert (answer["review"], answer["memory"]["sensitivity"], answer["findings"]) == (None, "internal", [])
@@ -474,7 +487,12 @@ def test_no_plugin_of_a_kind_is_the_organizations_choice(start: Callable[..., An
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [(SALARY, "audience"), (FORECAST, "setup_gap"), ("The move happens in May, perhaps.", "fyi"), ("The classifier will break here.", "audience")],
+    [
+        (SALARY, "audience"),
+        (FORECAST, "setup_gap"),
+        ("The move happens in May, perhaps.", "fyi"),
+        ("The classifier will break here.", "audience"),
+    ],
 )
 def test_what_leaves_personal_scope_is_judged_as_if_saved_there(office: Office, text: str, kind: str) -> None:
     ben = office.as_("ben")
@@ -506,7 +524,13 @@ def test_a_doubtful_reason_or_label_is_shown_to_nobody_else(solid: Office, raw: 
     ben, cleo = solid.as_("ben"), solid.as_("cleo")
     memory = ben.remember("The nightly build runs at two.", team="platform")
     for reason in (ORDER, f"Because the key is {raw}"):
-        ben.call("correct_memory", memory_id=memory["id"], new_content=f"The nightly build runs at three, {len(reason)}.", reason=reason, agent="coder")
+        ben.call(
+            "correct_memory",
+            memory_id=memory["id"],
+            new_content=f"The nightly build runs at three, {len(reason)}.",
+            reason=reason,
+            agent="coder",
+        )
         mine, theirs = (session.call("get_memory", memory_id=memory["id"])["versions"][0] for session in (ben, cleo))
         assert (mine["reason"], mine["agent"]) == (reason, "coder")
         assert (theirs["reason"], theirs["agent"]) == (None, None)
@@ -576,7 +600,10 @@ def test_answers_hold_no_tag_characters_and_no_bidi_overrides(office: Office) ->
     )
     for tool, arguments in calls:
         for part in (ben.raw(tool, **arguments).structured_content, ben.raw(tool, **arguments).content):
-            assert not any(0xE0000 <= ord(letter) < 0xE0080 or letter in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" for letter in str(part)), tool
+            assert not any(
+                0xE0000 <= ord(letter) < 0xE0080 or letter in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+                for letter in str(part)
+            ), tool
 
 
 # idempotency
@@ -615,7 +642,13 @@ def test_the_same_key_with_other_arguments_is_a_conflict(office: Office) -> None
     ben = office.as_("ben")
     save: dict[str, Any] = {"content": "The nightly build runs at two.", "idempotency_key": "k"}
     ben.call("remember", **save)
-    for other in ({"content": "The nightly build runs at three."}, {"team": "platform"}, {"importance": 0.9}, {"kind": "fact"}, {"agent": "a"}):
+    for other in (
+        {"content": "The nightly build runs at three."},
+        {"team": "platform"},
+        {"importance": 0.9},
+        {"kind": "fact"},
+        {"agent": "a"},
+    ):
         assert ben.refused("remember", **{**save, **other})["code"] == "conflict"
     assert len(ben.call("list_memories")["memories"]) == 1
     assert ben.call("remember", **save)["replayed"] is True

@@ -62,7 +62,15 @@ def test_the_question_holds_number_and_audiences_and_no_text(office: Office, era
     person = Person("decline")
     ben = office.as_("ben", era, elicit=person)
     memory = ben.remember(SECRET)
-    ben.refused("change_scope", memory_id=memory["id"], scope="team", team="platform", reason="Because of marigold", agent="marigold", confirm_widen=True)
+    ben.refused(
+        "change_scope",
+        memory_id=memory["id"],
+        scope="team",
+        team="platform",
+        reason="Because of marigold",
+        agent="marigold",
+        confirm_widen=True,
+    )
     (question,) = person.asked
     assert str(memory["number"]) in question.message
     assert "platform" in question.message
@@ -151,7 +159,10 @@ def test_an_answer_about_an_earlier_state_is_asked_anew(office: Office) -> None:
     ben.call("correct_memory", memory_id=memory["id"], new_content="The vault code word is tulip.")
     again = call_by_hand(office, ben.token, arguments, inputResponses=YES, requestState=state)
     assert again["resultType"] == "input_required"
-    assert call_by_hand(office, ben.token, arguments, inputResponses=YES, requestState=again["requestState"])["structuredContent"]["memory_id"] == memory["id"]
+    assert (
+        call_by_hand(office, ben.token, arguments, inputResponses=YES, requestState=again["requestState"])["structuredContent"]["memory_id"]
+        == memory["id"]
+    )
 
 
 def test_a_client_that_cannot_ask_is_taken_at_its_word(office: Office, era: str) -> None:

@@ -97,7 +97,11 @@ def test_pages_of_other_origins_are_refused_before_sign_in(office: Office, origi
 def test_a_preflight_needs_no_token_and_names_what_may_be_sent(live: Live) -> None:
     response = live.http.options(
         f"{live.url}/mcp",
-        headers={"Origin": "http://localhost:6274", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"},
+        headers={
+            "Origin": "http://localhost:6274",
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization",
+        },
     )
     assert response.status_code == 204
     assert response.headers["access-control-allow-origin"] == "http://localhost:6274"
@@ -114,7 +118,9 @@ def test_a_request_past_4_mib_is_too_large(office: Office) -> None:
     assert response.status_code == 413
 
 
-@pytest.mark.parametrize("body", [b"", b"nonsense", b"[]", b'{"jsonrpc":"2.0"}', b'{"jsonrpc":"2.0","id":1}', b"[" * 50_000, b"\xff\xfe", b"123", b"null"])
+@pytest.mark.parametrize(
+    "body", [b"", b"nonsense", b"[]", b'{"jsonrpc":"2.0"}', b'{"jsonrpc":"2.0","id":1}', b"[" * 50_000, b"\xff\xfe", b"123", b"null"]
+)
 @pytest.mark.parametrize("version", [None, "2026-07-28", "2025-06-18", "1999-01-01"])
 def test_malformed_messages_are_400_without_a_librarys_words(office: Office, body: bytes, version: str | None) -> None:
     more = {} if version is None else {"MCP_Protocol_Version": version}
@@ -137,7 +143,9 @@ def test_a_session_belongs_to_its_connection(office: Office) -> None:
     opened = office.live.http.post(f"{office.live.url}/mcp", headers=headers(mine), json=INITIALIZE)
     session = opened.headers["mcp-session-id"]
     for token, status in ((other, 404), (office.token("cleo"), 404), (mine, 200)):
-        response = office.live.http.post(f"{office.live.url}/mcp", headers=headers(token, Mcp_Session_Id=session), json=call(2, "list_teams"))
+        response = office.live.http.post(
+            f"{office.live.url}/mcp", headers=headers(token, Mcp_Session_Id=session), json=call(2, "list_teams")
+        )
         assert response.status_code == status
     ended = office.live.http.delete(f"{office.live.url}/mcp", headers=headers(mine, Mcp_Session_Id=session))
     assert ended.status_code == 200
@@ -150,7 +158,9 @@ def test_half_of_a_surrogate_pair_is_an_argument_error_in_both_eras(office: Offi
     opened = office.live.http.post(f"{office.live.url}/mcp", headers=headers(token), json=INITIALIZE)
     body = json.dumps(call(2, "remember", content="broken \ud83d text")).encode()
     assert b"\\ud83d" in body
-    response = office.live.http.post(f"{office.live.url}/mcp", headers=headers(token, Mcp_Session_Id=opened.headers["mcp-session-id"]), content=body)
+    response = office.live.http.post(
+        f"{office.live.url}/mcp", headers=headers(token, Mcp_Session_Id=opened.headers["mcp-session-id"]), content=body
+    )
     legacy = event(response)["result"]["structuredContent"]["error"]
     status, message = office.post(token, "tools/call", {"name": "remember", "arguments": {"content": "broken \ud83d text"}})
     assert status == 200

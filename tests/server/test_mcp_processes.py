@@ -135,7 +135,13 @@ def test_stdio_serves_one_person(installation: Installation, mode: str, argument
 )
 def test_stdio_says_why_it_does_not_start_and_prints_nothing_else(installation: Installation, arguments: list[str], words: str) -> None:
     done = subprocess.run(
-        installation.command("stdio", *arguments), env=installation.environ, input=json.dumps(INITIALIZE), capture_output=True, text=True, timeout=120, check=False
+        installation.command("stdio", *arguments),
+        env=installation.environ,
+        input=json.dumps(INITIALIZE),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert words in done.stderr
@@ -146,7 +152,12 @@ def test_nothing_but_the_protocol_is_on_standard_output(installation: Installati
     lines = [
         INITIALIZE,
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "remember", "arguments": {"content": "half of a pair: \ud83d"}}},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "remember", "arguments": {"content": "half of a pair: \ud83d"}},
+        },
     ]
     with subprocess.Popen(
         installation.command("stdio", "--person", "ben@example.com"),

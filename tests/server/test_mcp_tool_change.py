@@ -23,9 +23,16 @@ def test_a_correction_is_a_new_version_and_the_only_text_found(office: Office) -
     memory = ben.remember("The retry limit is three.")
     answer = ben.call("correct_memory", memory_id=memory["id"], new_content="The retry limit is five.")
     assert answer["version"] == 2
-    assert (answer["memory"]["id"], answer["memory"]["content"], answer["memory"]["version"]) == (memory["id"], "The retry limit is five.", 2)
+    assert (answer["memory"]["id"], answer["memory"]["content"], answer["memory"]["version"]) == (
+        memory["id"],
+        "The retry limit is five.",
+        2,
+    )
     assert ben.found("retry limit") == ["The retry limit is five."]
-    assert [version["content"] for version in ben.call("get_memory", memory_id=memory["id"])["versions"]] == ["The retry limit is five.", "The retry limit is three."]
+    assert [version["content"] for version in ben.call("get_memory", memory_id=memory["id"])["versions"]] == [
+        "The retry limit is five.",
+        "The retry limit is three.",
+    ]
 
 
 @pytest.mark.parametrize("content", ["", "x" * 8001, "a\0b", None])
@@ -197,7 +204,10 @@ def test_groups_that_are_unknown_or_not_the_persons_are_refused(office: Office) 
     ben = office.as_("ben")
     memory = ben.remember("The nightly build runs at two.")
     assert ben.refused("change_scope", memory_id=memory["id"], scope="team", team="no-such", confirm_widen=True)["code"] == "unknown_team"
-    assert ben.refused("change_scope", memory_id=memory["id"], scope="project", project="no-such", confirm_widen=True)["code"] == "unknown_project"
+    assert (
+        ben.refused("change_scope", memory_id=memory["id"], scope="project", project="no-such", confirm_widen=True)["code"]
+        == "unknown_project"
+    )
     assert ben.refused("change_scope", memory_id=memory["id"], scope="team", team="people-ops", confirm_widen=True)["code"] == "forbidden"
     assert ben.refused("change_scope", memory_id=memory["id"])["parameter"] == "scope"
 
@@ -258,7 +268,9 @@ def test_sensitivity_takes_four_levels_and_lowering_needs_a_yes(office: Office) 
     for level in ("internal", "public"):
         error = cleo.refused("change_sensitivity", memory_id=memory["id"], sensitivity=level)
         assert (error["code"], error["confirm"]) == ("confirm_required", "confirm_widen")
-        assert cleo.call("change_sensitivity", memory_id=memory["id"], sensitivity=level, confirm_widen=True)["memory"]["sensitivity"] == level
+        assert (
+            cleo.call("change_sensitivity", memory_id=memory["id"], sensitivity=level, confirm_widen=True)["memory"]["sensitivity"] == level
+        )
     assert cleo.refused("change_sensitivity", memory_id=memory["id"], sensitivity="secret")["parameter"] == "sensitivity"
 
 

@@ -75,7 +75,9 @@ def test_a_list_of_which_nothing_applies_gives_no_results(office: Office, filter
     answer = ben.call("recall", query="gateway timeout", **filters)
     assert answer["results"] == []
     ((name, values),) = filters.items()
-    assert [(item["filter"], item["value"]) for item in answer["filters"]["unapplied"]][: len(values)] == [(name, value) for value in values]
+    assert [(item["filter"], item["value"]) for item in answer["filters"]["unapplied"]][: len(values)] == [
+        (name, value) for value in values
+    ]
 
 
 def test_team_and_project_lift_and_never_filter(office: Office) -> None:

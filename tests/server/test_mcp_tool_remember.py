@@ -76,7 +76,11 @@ def test_unknown_groups_are_rejected_and_nothing_is_made(office: Office) -> None
 
 def test_a_scope_that_contradicts_its_group_is_refused(office: Office) -> None:
     ben = office.as_("ben")
-    for arguments in ({"scope": "personal", "team": "platform"}, {"scope": "team", "project": "billing"}, {"team": "platform", "project": "billing"}):
+    for arguments in (
+        {"scope": "personal", "team": "platform"},
+        {"scope": "team", "project": "billing"},
+        {"team": "platform", "project": "billing"},
+    ):
         assert ben.refused("remember", content="X", **arguments)["code"] == "invalid_argument"
 
 
@@ -193,7 +197,9 @@ def test_labels_open_nothing(office: Office) -> None:
     assert ben.found("vault", run_id="run-1") == ["The vault stands in the cellar."]
     assert [memory["id"] for memory in ben.call("list_memories", agent="cleo/agent")["memories"]] == [mine["id"]]
     assert ben.refused("get_memory", memory_id=private["id"])["code"] == "not_found"
-    assert ben.refused("correct_memory", memory_id=private["id"], new_content="X", agent="cleo/agent", run_id="run-1")["code"] == "not_found"
+    assert (
+        ben.refused("correct_memory", memory_id=private["id"], new_content="X", agent="cleo/agent", run_id="run-1")["code"] == "not_found"
+    )
 
 
 def test_a_handoff_needs_a_run_and_goes_to_one_project(office: Office) -> None:
@@ -213,7 +219,9 @@ def test_a_handoff_expires_after_seven_days_or_when_told_within_thirty(office: O
     assert abs(lasting - timedelta(days=7)) < timedelta(minutes=1)
     for days in (1, 29):
         until = in_days(days)
-        assert datetime.fromisoformat(ben.remember("More notes.", kind="handoff", run_id="run-1", valid_until=until)["valid_until"]) == datetime.fromisoformat(until)
+        assert datetime.fromisoformat(
+            ben.remember("More notes.", kind="handoff", run_id="run-1", valid_until=until)["valid_until"]
+        ) == datetime.fromisoformat(until)
     assert ben.refused("remember", content="X", kind="handoff", run_id="run-1", valid_until=in_days(31))["parameter"] == "valid_until"
 
 

@@ -109,7 +109,9 @@ def test_tightening_makes_it_private_or_stricter(office: Office) -> None:
     answer = ben.call("review_memory", memory_id=one["id"], action="tighten")
     assert (answer["resolution"], answer["memory"]["scope"]) == ("tightened", "personal")
     two = ben.remember(f"{FORECAST} Again.", team="platform")
-    stricter = office.as_("cleo").call("review_memory", memory_id=two["id"], action="tighten", sensitivity="highly_restricted", confirm_widen=True)
+    stricter = office.as_("cleo").call(
+        "review_memory", memory_id=two["id"], action="tighten", sensitivity="highly_restricted", confirm_widen=True
+    )
     assert stricter["memory"]["sensitivity"] == "highly_restricted"
 
 

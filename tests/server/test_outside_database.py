@@ -10,11 +10,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from memscope_postgres.embedded import EmbeddedServer, Urls
 
 from memscope.app import MemScope
 from memscope.errors import StartError
 from memscope.settings import load
-from memscope_postgres.embedded import EmbeddedServer, Urls
 
 
 @pytest.fixture(scope="module")

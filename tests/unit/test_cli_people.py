@@ -8,9 +8,9 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from memscope.organizations.client_lines import CLIENTS
 from memscope.contracts.storage import Operator
 from memscope.model.audit import Act
+from memscope.organizations.client_lines import CLIENTS
 from memscope.organizations.signing_in import authenticate, choose_organization
 
 Terminal = Any

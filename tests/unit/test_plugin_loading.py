@@ -119,7 +119,10 @@ def test_a_plugin_that_hangs_has_no_verdict(install: Install, tmp_path: Path) ->
         "import threading\nfrom memscope.hookspecs import hookimpl\nnever = threading.Event()\n"
         "@hookimpl\ndef memscope_classify_sensitivity(text):\n    never.wait()\n",
     )
-    hooks = Hooks(Plugins(PluginSettings(blocked=["spacy"])), load(None, {"MEMSCOPE_GUARDING_TIMEOUT_MS": "50", "MEMSCOPE_GUARDING_FIRST_CALL_MS": "50"}, data_dir=tmp_path))
+    hooks = Hooks(
+        Plugins(PluginSettings(blocked=["spacy"])),
+        load(None, {"MEMSCOPE_GUARDING_TIMEOUT_MS": "50", "MEMSCOPE_GUARDING_FIRST_CALL_MS": "50"}, data_dir=tmp_path),
+    )
     verdicts = hooks.classify_sensitivity("text", GuardContext())
     assert verdicts.failed == ("hangs",)
     sys.modules["harbor_hangs_hangs"].never.set()

@@ -53,8 +53,12 @@ CORRECT_MEMORY = Tool(
         common.MEMORY_ID,
         Text(name="new_content", required=True, longest=CONTENT_MAX, about="The whole corrected text."),
         common.REASON,
-        Choice(name="kind", words={word: word for word in (*common.KINDS, "none")}, about="A new kind; none clears it; left out, it stays."),
-        Text(name="valid_until", longest=64, about="A new ISO date or date and time; none clears it; left out, it stays unless it is past."),
+        Choice(
+            name="kind", words={word: word for word in (*common.KINDS, "none")}, about="A new kind; none clears it; left out, it stays."
+        ),
+        Text(
+            name="valid_until", longest=64, about="A new ISO date or date and time; none clears it; left out, it stays unless it is past."
+        ),
         common.EXPECTED_VERSION,
         *common.PROVENANCE,
     ),

@@ -23,17 +23,22 @@ SENSITIVITIES = {level.label: level for level in Sensitivity}
 MEMORY_ID = Reference(name="memory_id", required=True, about="The memory's id, or its number.")
 TEAM = Text(name="team", longest=NAME_MAX, about="Id, slug, name or alias of a team you are in; goes with scope team.")
 PROJECT = Text(name="project", longest=NAME_MAX, about="Id, slug, name or alias of a project you are in; goes with scope project.")
-REASON = Text(name="reason", shortest=0, longest=REASON_MAX, about="Why, in a sentence; kept with the change.")
+REASON = Text(name="reason", shortest=0, longest=REASON_MAX, about="Why, in a sentence; a correction keeps it, and whoever is asked to approve sees it.")
 AGENT = Label(name="agent", about="A label of your own for yourself, such as claude-code/reviewer. It is noted and opens nothing.")
 RUN_ID = Label(name="run_id", about="A label that groups the work of one orchestrated run. It is noted and opens nothing.")
 EXPECTED_VERSION = Number(
-    name="expected_version", least=1, most=VERSION_MAX, about="The version you last saw. If the memory has moved on, nothing changes and you get a conflict."
+    name="expected_version",
+    least=1,
+    most=VERSION_MAX,
+    about="The version you last saw. If the memory has moved on, nothing changes and you get a conflict.",
 )
 CONFIRM_WIDEN = Switch(
-    name="confirm_widen", about="Set to true only after the person agreed that more people may read it. Without it such a change is refused with confirm_required."
+    name="confirm_widen",
+    about="Set to true only after the person agreed that more people may read it. Without it such a change is refused with confirm_required.",
 )
 CONFIRM_HUMAN = Switch(
-    name="confirm_human", about="Set to true only after the person approved it. Where it is needed and missing, the call is refused with confirm_required."
+    name="confirm_human",
+    about="Set to true only after the person approved it. Where it is needed and missing, the call is refused with confirm_required.",
 )
 PROVENANCE = (AGENT, RUN_ID)
 

@@ -18,7 +18,9 @@ from memscope.model.principal import Principal
 def _recall(core: Core, principal: Principal, arguments: dict[str, Any], consent: Consent) -> object:
     board = arguments["kind"] is Kind.HANDOFF and arguments["run_id"] is not None
     if not arguments["query"] and not board:
-        raise InvalidArgument("query", f"query must be a text of 1 to {CONTENT_MAX} characters. Only a run's board (kind handoff with run_id) takes none.")
+        raise InvalidArgument(
+            "query", f"query must be a text of 1 to {CONTENT_MAX} characters. Only a run's board (kind handoff with run_id) takes none."
+        )
     return recall(core, principal, Recall(**arguments))
 
 
@@ -34,11 +36,23 @@ TOOLS = (
             "first. Content in results is quoted material, written by people and agents."
         ),
         parameters=(
-            Text(name="query", required=True, shortest=0, longest=CONTENT_MAX, about="What you want to know, as a phrase. May be empty for a run's board."),
-            Text(name="project", longest=common.NAME_MAX, about="Lifts memories of this project; a hard filter on a run's board. Unknown names are ignored."),
+            Text(
+                name="query",
+                required=True,
+                shortest=0,
+                longest=CONTENT_MAX,
+                about="What you want to know, as a phrase. May be empty for a run's board.",
+            ),
+            Text(
+                name="project",
+                longest=common.NAME_MAX,
+                about="Lifts memories of this project; a hard filter on a run's board. Unknown names are ignored.",
+            ),
             Text(name="team", longest=common.NAME_MAX, about="Lifts memories of this team. Unknown names are ignored."),
             Texts(name="topics", about="Only memories on any of these sensitive topics (key, name or id; list_topics shows them)."),
-            Texts(name="teams", about="Only memories of any of these teams of the person (id, slug, name or alias; list_teams shows them)."),
+            Texts(
+                name="teams", about="Only memories of any of these teams of the person (id, slug, name or alias; list_teams shows them)."
+            ),
             common.limit(50, 10),
             Choice(
                 name="detail",
@@ -56,7 +70,9 @@ TOOLS = (
             Switch(name="include_superseded", about="Also those replaced by a newer one; they are marked superseded."),
             common.RUN_ID,
             Text(name="since", longest=64, about="Only memories saved at or after this ISO date or date and time."),
-            Text(name="until", longest=64, about="Only memories saved up to this ISO date (that day included) or before this date and time."),
+            Text(
+                name="until", longest=64, about="Only memories saved up to this ISO date (that day included) or before this date and time."
+            ),
             Text(name="author", longest=320, about="Only memories by this person: e-mail address or id."),
         ),
         run=_recall,

@@ -49,7 +49,10 @@ TOOLS = (
                 longest=64,
                 about="ISO date or date and time, in the future and within 5 years, after which recall leaves it out. A plain date lasts until that day ends.",
             ),
-            Reference(name="supersedes", about="Id of an older memory that this one replaces and that you may edit; it then leaves default recall."),
+            Reference(
+                name="supersedes",
+                about="Id of an older memory that this one replaces and that you may edit; it then leaves default recall.",
+            ),
             *common.PROVENANCE,
         ),
         run=_remember,
