@@ -267,7 +267,7 @@ def level_of(examination: Examination, roster: Roster) -> str:
 
     if examination.credentials:
         return Sensitivity.HIGHLY_RESTRICTED.label
-    return max([examination.sensitivity, *(roster.topics[topic].sensitivity for topic in examination.topics)]).label
+    return max([examination.sensitivity, *(roster.topics[topic].sensitivity for topic in examination.implying)]).label
 
 
 def _by_label(

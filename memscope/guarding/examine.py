@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memscope.contracts.guard import GuardContext, Span, TopicDescription
 from memscope.contracts.instructions import InstructionVerdict
 from memscope.contracts.secrets import SecretFinding
-from memscope.contracts.sensitivity import LOW_CONFIDENCE, SensitivityVerdict
+from memscope.contracts.sensitivity import LOW_CONFIDENCE, SensitivityVerdict, TopicMatch
 from memscope.core import Core
 from memscope.guarding import differences
 from memscope.hooks import Verdicts
@@ -32,7 +32,9 @@ class Examination:
     sensitivity: Sensitivity
     """The highest that classifiers and identifiers say, credentials apart."""
     topics: frozenset[str]
-    """Topic ids."""
+    """Ids of the topics that the text was said to be about."""
+    implying: frozenset[str]
+    """Those of them that imply their level: not a mention in passing, in a text that is surely harmless by the same verdict."""
     low_confidence: bool
     instructions: bool
     credentials: tuple[str, ...]
@@ -78,12 +80,15 @@ def examine(core: Core, roster: Roster, text: str, setting: Setting) -> Examinat
     sensitivity, low_confidence = _level(classified)
     identifiers = [finding.sensitivity for _, finding in found if not finding.credential]
     by_key = {topic.key: topic.id for topic in roster.topics.values()}
-    matched = frozenset(by_key[match.key] for _, verdict in classified.values for match in verdict.topics if match.key in by_key)
+    matches = [
+        (by_key[match.key], _implies(match, verdict)) for _, verdict in classified.values for match in verdict.topics if match.key in by_key
+    ]
     return Examination(
         text=text,
         open_text=_replace(text, [finding for _, finding in credentials], lambda finding: f"[{finding.type}]"),
         sensitivity=max([sensitivity, *identifiers]),
-        topics=matched,
+        topics=frozenset(topic for topic, _ in matches),
+        implying=frozenset(topic for topic, implies in matches if implies),
         low_confidence=low_confidence,
         instructions=any(verdict.flag for _, verdict in detected.values),
         credentials=tuple(finding.type for _, finding in credentials),
@@ -94,6 +99,13 @@ def examine(core: Core, roster: Roster, text: str, setting: Setting) -> Examinat
         ),
         failed=tuple(dict.fromkeys((*secrets.failed, *classified.failed, *detected.failed))),
     )
+
+
+def _implies(match: TopicMatch, verdict: SensitivityVerdict) -> bool:
+    """Whether a topic implies its level: the verdict's own level is as high, or it is surer of the topic than of the low level."""
+    if verdict.sensitivity >= Sensitivity.RESTRICTED:
+        return True
+    return match.confidence >= max(LOW_CONFIDENCE, verdict.confidence)
 
 
 def doubtful(core: Core, roster: Roster, text: str, setting: Setting) -> bool:

@@ -78,7 +78,7 @@ def route(examination: Examination, wanted: Memory, roster: Roster, inherited: I
         wanted.sensitivity,
         inherited.sensitivity,
         roster.organization.default_sensitivity,
-        *(topic.sensitivity for topic in about if topic.id in examination.topics | inherited.topics),
+        *(topic.sensitivity for topic in about if topic.id in examination.implying),
     )
     content, masked, raised = examination.text, None, []
     if examination.holds_credentials:
@@ -120,7 +120,8 @@ def _shared(examination: Examination, memory: Memory, about: list[Topic], roster
     if guarding and not readers_of(memory, roster) - {memory.author}:
         names = ", ".join(sorted(topic.name for topic in guarding))
         raised.append((Flag.AUDIENCE, f"It is about {names}, and nobody in this place may read that.", _guard_team(guarding, roster)))
-    gaps = [topic for topic in about if topic.sensitivity >= Sensitivity.RESTRICTED and topic.id not in roster.guards.guarding]
+    sensitive = [topic for topic in about if topic.sensitivity >= Sensitivity.RESTRICTED and memory.sensitivity >= Sensitivity.RESTRICTED]
+    gaps = [topic for topic in sensitive if topic.id not in roster.guards.guarding]
     if gaps:
         names = ", ".join(sorted(topic.name for topic in gaps))
         raised.append((Flag.SETUP_GAP, f"It is about {names}, which no team guards yet.", None))

@@ -19,7 +19,7 @@ from memscope.text.analyse import terms
 from memscope.text.normalise import preview
 from memscope.work import read
 
-NEIGHBOURS = 8
+NEIGHBOURS = 5
 UPDATE = 0.75
 """Cosine from which two texts are about the same thing, so that one may be the other's newer state."""
 RELATED = 0.6

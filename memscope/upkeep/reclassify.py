@@ -142,6 +142,7 @@ def _about(examination: Examination, topic: str | None, memory: Memory) -> Exami
         open_text=memory.open_text,
         sensitivity=Sensitivity.PUBLIC,
         topics=examination.topics & {topic} | memory.topics - {topic},
+        implying=examination.implying & {topic},
         low_confidence=False,
         instructions=False,
         credentials=(),

@@ -260,9 +260,7 @@ class InProcessTransaction:
         """Memories that lack vectors of a model."""
         tenant = self._operating()
         lacking = [stored.memory for _, stored in sorted(tenant.memories.items()) if model not in stored.vectors]
-        return [
-            Unindexed(memory.id, memory.open_text, tenant.people[memory.author].name, memory.created_at) for memory in lacking[:limit]
-        ]
+        return [Unindexed(memory.id, memory.open_text, tenant.people[memory.author].name, memory.created_at) for memory in lacking[:limit]]
 
     def write_vectors(self, memory: str, model: str, vectors: Vectors, text: str) -> None:
         """Add the vectors of one memory, if it still says the text."""

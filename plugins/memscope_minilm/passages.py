@@ -6,9 +6,7 @@ import re
 from collections.abc import Sequence
 
 #: Where a passage had best end, best first: paragraph, sentence (also of scripts without spaces), line, clause, space.
-_ENDS = tuple(
-    re.compile(pattern) for pattern in (r"\n\s*\n", r"[.!?…]['\")\]]*\s+|[。！？།။។]", r"\n", r"[;:,，、；：]\s*", r"\s+")
-)
+_ENDS = tuple(re.compile(pattern) for pattern in (r"\n\s*\n", r"[.!?…]['\")\]]*\s+|[。！？།။។]", r"\n", r"[;:,，、；：]\s*", r"\s+"))
 
 
 def cut(text: str, offsets: Sequence[tuple[int, int]], limit: int) -> list[str]:

@@ -23,7 +23,12 @@ SENSITIVITIES = {level.label: level for level in Sensitivity}
 MEMORY_ID = Reference(name="memory_id", required=True, about="The memory's id, or its number.")
 TEAM = Text(name="team", longest=NAME_MAX, about="Id, slug, name or alias of a team you are in; goes with scope team.")
 PROJECT = Text(name="project", longest=NAME_MAX, about="Id, slug, name or alias of a project you are in; goes with scope project.")
-REASON = Text(name="reason", shortest=0, longest=REASON_MAX, about="Why, in a sentence; a correction keeps it, and whoever is asked to approve sees it.")
+REASON = Text(
+    name="reason",
+    shortest=0,
+    longest=REASON_MAX,
+    about="Why, in a sentence; a correction keeps it, and whoever is asked to approve sees it.",
+)
 AGENT = Label(name="agent", about="A label of your own for yourself, such as claude-code/reviewer. It is noted and opens nothing.")
 RUN_ID = Label(name="run_id", about="A label that groups the work of one orchestrated run. It is noted and opens nothing.")
 EXPECTED_VERSION = Number(
