@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -60,23 +61,23 @@ def within(text: str, start: int, end: int) -> bool:
     return 0 <= start < end <= len(text)
 
 
-class _GuardConformance:
+class _GuardConformance(ABC):
     """What holds for every kind of verdict."""
 
     examples: Sequence[str] = ()
     """Texts that the plugin has something to say about."""
 
+    @abstractmethod
     def ask(self, plugin: Any, text: str) -> Any:
         """The plugin's answer, as the core asks for it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self, text: str, verdict: Any) -> None:
         """Assert that a verdict is well formed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def says_something(self, verdict: Any) -> bool:
         """Whether a verdict counts."""
-        raise NotImplementedError
 
     def test_examples_are_found(self, plugin: Any) -> None:
         """Each example has a verdict that counts, well formed."""

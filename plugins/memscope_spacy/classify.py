@@ -160,7 +160,7 @@ class Classifier:
         if own:
             view = self.view(analysis, members, embedding)
             embed = context.embed if key is not None else None
-            measured = [topics.measure(view, self.prepared(topic), self.meanings, embed, key) for topic in own]
+            measured = topics.measure_all(view, [self.prepared(topic) for topic in own], self.meanings, embed, key)
             for topic, likeness, inputs in zip(own, measured, topics.compared(measured), strict=True):
                 score = float(inputs @ self.weights["match.embedded" if embed else "match.plain"])
                 added = max(added, score)
@@ -189,9 +189,11 @@ class Classifier:
         spans.sort(key=lambda pair: (-pair[0], pair[1].start))
         kept: list[Span] = []
         for _, span in spans:
+            if len(kept) == _SPANS_MAX:
+                break
             if all(span.end <= other.start or span.start >= other.end for other in kept):
                 kept.append(span)
-        return tuple(kept[:_SPANS_MAX])
+        return tuple(kept)
 
     def _evidence(self, analysis: Analysis, level: Sensitivity, levels: Floats) -> tuple[Evidence, ...]:
         if level is Sensitivity.INTERNAL:

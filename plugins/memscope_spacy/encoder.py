@@ -142,7 +142,9 @@ def load(path: Path, pieces: int) -> Encoder:
             values = _layer(values, parts, norms, source.heads, epsilon)
         mean = values.mean(1)
         alone[start : start + _BATCH] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
-    return Encoder([source.pieces[place] for place in kept], source.scores[kept].copy(), bare.astype(np.float32), alone)
+    # Rounded, so that a cached half-precision copy gives the same weights.
+    bare, alone = (table.astype(np.float16).astype(np.float32) for table in (bare, alone))
+    return Encoder([source.pieces[place] for place in kept], source.scores[kept].copy(), bare, alone)
 
 
 def _layer(

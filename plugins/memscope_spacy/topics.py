@@ -99,6 +99,7 @@ class Prepared:
     centres: dict[str, tuple[Floats, Floats]]
     keyword_vectors: Floats
     profile: Floats
+    phrases: list[frozenset[str]]
     embedded: dict[Any, dict[str, tuple[Floats, Floats, Floats]]] = field(default_factory=dict)
 
 
@@ -180,7 +181,16 @@ def prepare(topic: TopicDescription, meanings: Meanings) -> Prepared:
         np.stack([meanings.vector(text) for text in unique]) if unique else np.zeros((0, meanings.background.shape[1]), np.float32)
     )
     described = ". ".join([topic.name, *topic.aliases, topic.description, *topic.phrases])
-    return Prepared(topic, keywords, matcher, vectors, centres, keyword_vectors, meanings.profile(described))
+    return Prepared(
+        topic,
+        keywords,
+        matcher,
+        vectors,
+        centres,
+        keyword_vectors,
+        meanings.profile(described),
+        [frozenset(word.text for word in words(phrase)) for phrase in topic.phrases],
+    )
 
 
 def _usual(rows: Floats, background: Floats) -> tuple[Floats, Floats]:
@@ -230,31 +240,40 @@ class Likeness:
     spans: tuple[Span, ...]
 
 
-def measure(view: TextView, prepared: Prepared, meanings: Meanings, embed: Embed | None = None, key: Any = None) -> Likeness:
-    """Compare a text with a topic. `embed` and its `key` for the cache are given together with an embedded text."""
-    import numpy as np
-    from spacy.tokens import Doc
-
-    found_words = view.analysis.words
-    text = view.analysis.text
-    tokens = _tokens(found_words)
-    spans: list[tuple[float, Span]] = []
-    counts = {"name": 0, "alias": 0, "phrase": 0}
-    as_written = 0
+def measure_all(
+    view: TextView, prepared: Sequence[Prepared], meanings: Meanings, embed: Embed | None = None, key: Any = None
+) -> list[Likeness]:
+    """Compare a text with topics. `embed` and its `key` for the cache are given together with an embedded text."""
+    tokens = _tokens(view.analysis.words)
+    named: list[list[tuple[str, Span]]] = [[] for _ in prepared]
     if tokens:
+        from spacy.tokens import Doc
+
         with _LOCK:
             language = _language()
             with language.memory_zone():
-                matches = [
-                    (language.vocab.strings[label], start, end)
-                    for label, start, end in prepared.matcher(Doc(language.vocab, words=[token for token, _, _ in tokens]))
-                ]
-        for label, start, end in matches:
-            span = Span(tokens[start][1], tokens[end - 1][2])
-            counts[label] += 1
-            spans.append((3.0, span))
-            if label in ("name", "alias") and (text[span.start].isupper() or not text[span.start].islower()):
-                as_written += 1
+                document = Doc(language.vocab, words=[token for token, _, _ in tokens])
+                for found, one in zip(named, prepared, strict=True):
+                    for label, start, end in one.matcher(document):
+                        found.append((language.vocab.strings[label], Span(tokens[start][1], tokens[end - 1][2])))
+    return [_measure(view, one, found, meanings, embed, key) for one, found in zip(prepared, named, strict=True)]
+
+
+def _measure(
+    view: TextView, prepared: Prepared, named_at: Sequence[tuple[str, Span]], meanings: Meanings, embed: Embed | None, key: Any
+) -> Likeness:
+    import numpy as np
+
+    found_words = view.analysis.words
+    text = view.analysis.text
+    spans: list[tuple[float, Span]] = []
+    counts = {"name": 0, "alias": 0, "phrase": 0}
+    as_written = 0
+    for label, span in named_at:
+        counts[label] += 1
+        spans.append((3.0, span))
+        if label in ("name", "alias") and (text[span.start].isupper() or not text[span.start].islower()):
+            as_written += 1
     sources = {"name": 0.0, "description": 0.0, "phrase": 0.0}
     entities: set[str] = set()
     seen: set[tuple[str, str]] = set()
@@ -271,7 +290,7 @@ def measure(view: TextView, prepared: Prepared, meanings: Meanings, embed: Embed
                 sources[keyword.source] += keyword.weight
                 spans.append((keyword.weight + (1 if keyword.entity else 0), Span(word.start, word.end)))
     phrase_words = {keyword for source, keyword in seen if source == "phrase"}
-    best_phrase = max((len(phrase_words & {word.text for word in words(phrase)}) for phrase in prepared.topic.phrases), default=0)
+    best_phrase = max((len(phrase_words & phrase) for phrase in prepared.phrases), default=0)
 
     near = {}
     for source, rows in prepared.vectors.items():

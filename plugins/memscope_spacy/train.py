@@ -354,7 +354,9 @@ def pairs(
             levels=levels[number],
         )
         own = [topic for topic in described.get(row.group, ()) if topic.key not in TOPICS]
-        likenesses = [topics.measure(view, judge.prepared(topic), judge.meanings, embed, "training" if embed else None) for topic in own]
+        likenesses = topics.measure_all(
+            view, [judge.prepared(topic) for topic in own], judge.meanings, embed, "training" if embed else None
+        )
         for topic, inputs in zip(own, topics.compared(likenesses) if own else (), strict=True):
             row_numbers.append(number)
             keys.append(topic.key)

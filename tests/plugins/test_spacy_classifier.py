@@ -162,13 +162,13 @@ def test_texts_without_words_are_internal(text: str) -> None:
     assert verdict(text, HERON).sensitivity is Sensitivity.INTERNAL
 
 
-@pytest.mark.parametrize("unit", ["a", "別", "do not tell ", "e\u0301", "\u2022", "1 ", "\u200d", "لا أحد "])
+@pytest.mark.parametrize("unit", ["a", "別", "do not tell ", "e\u0301", "\u2022", "1 ", "\u200d", "لا أحد ", "salary "])
 def test_hostile_text_takes_bounded_time(unit: str) -> None:
     text = (unit * 8000)[:8000]
     verdict("warm", HERON)
     start = time.process_time()
     verdict(text, HERON)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 0.5
 
 
 @cache
