@@ -90,9 +90,9 @@ def violations(page: Page) -> list[str]:
     return [re.sub(r"\s+", " ", text) for text in told]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """The system's Chromium."""
+    """The system's Chromium; not longer than a module, since its driver keeps an event loop running in this thread."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
         yield browser

@@ -22,6 +22,8 @@ from psycopg import conninfo
 
 from memscope.errors import StartError
 
+pytestmark = pytest.mark.xdist_group("embedded_backup")  # its tests build on each other
+
 ORG, OTHER, ANNA = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
 MEMORIES = 300
 

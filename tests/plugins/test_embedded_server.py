@@ -25,6 +25,8 @@ from memscope_postgres.embedded import EmbeddedServer, first_closed, programs
 
 from memscope.errors import StartError
 
+pytestmark = pytest.mark.xdist_group("embedded_server")  # its tests build on each other
+
 ROOT = os.geteuid() == 0
 
 
