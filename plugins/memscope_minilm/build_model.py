@@ -215,12 +215,13 @@ def build_tokenizer(source: Path, target: Path) -> None:
 
 def build(model_dir: Path, out: Path, references: Path | None) -> None:
     """Write the model files into `out`. Raises ValueError for other sources, or when the result is too far from them."""
+    config: dict[str, Any] = json.loads((model_dir / "config.json").read_text(encoding="utf-8"))
+    weights = read_weights(model_dir / "model.safetensors")
+
     import onnx
     import onnxruntime
     from tokenizers import Tokenizer
 
-    config: dict[str, Any] = json.loads((model_dir / "config.json").read_text(encoding="utf-8"))
-    weights = read_weights(model_dir / "model.safetensors")
     build_tokenizer(model_dir / "tokenizer.json", out / "tokenizer.json")
     with tempfile.TemporaryDirectory() as scratch:
         full = Path(scratch) / "full.onnx"

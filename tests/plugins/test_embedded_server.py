@@ -255,7 +255,8 @@ def test_an_orphaned_backend_is_waited_for(data_dir: Path, handle: Callable[[], 
         EmbeddedServer(data_dir, patience_s=1)._bring_up()
     backend.kill()
     assert apart.stdout.readline() == "started\n"
-    assert rows(urls.owner) >= 0
+    with psycopg.connect(urls.owner) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
     apart.communicate("")
     busy.close()
 
