@@ -52,11 +52,12 @@ SAMPLES = (
 
 def read_weights(path: Path) -> dict[str, Array]:
     """The published weights as float32, by their published names. Raises ValueError when they are other weights."""
-    from safetensors.numpy import load_file
-
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != WEIGHTS_SHA256:
         raise ValueError(f"{path} has sha256 {found}, expected {WEIGHTS_SHA256}")
+
+    from safetensors.numpy import load_file
+
     return {name: value.astype(np.float32) for name, value in load_file(path).items() if value.dtype.kind == "f"}
 
 
