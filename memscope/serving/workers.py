@@ -54,7 +54,8 @@ def serve(settings: Settings, announce: Announce) -> int:
 def listening(host: str, port: int) -> Iterator[socket.socket]:
     """A listening socket (port 0: any free one). Raises StartError when the address cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as listener:
+    # asyncio sends small answers at once (TCP_NODELAY) only over sockets that say they are TCP; else each waits 40 ms for an acknowledgement.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
