@@ -115,15 +115,6 @@ class Topic:
     builtin: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
-    """A person in a group."""
-
-    group: str
-    person: str
-    role: GroupRole
-
-
 class ConnectionKind(Enum):
     """How an agent signed in."""
 
