@@ -11,7 +11,7 @@ from memscope.errors import InvalidArgument
 from memscope.model.organization import Connection
 from memscope.organizations.client_lines import CLIENTS, lines
 from memscope.organizations.connections import connections, create_token, revoke
-from memscope_admin.forms import TokenForm
+from memscope_admin.forms.connections import TokenForm
 from memscope_admin.navigation import signed_in
 from memscope_admin.sessions import app, core, visitor
 

@@ -10,7 +10,8 @@ from werkzeug.wrappers import Response
 from memscope.errors import Conflict, InvalidArgument, MemScopeError
 from memscope.model.organization import Group, GroupKind, GroupRole
 from memscope.organizations.groups import add_group, change_group, remove_group, set_member
-from memscope_admin.forms import GroupForm, MemberForm, blame, choose, lines
+from memscope_admin.forms.fields import blame, choose, lines
+from memscope_admin.forms.people import GroupForm, MemberForm
 from memscope_admin.navigation import owners_only
 from memscope_admin.sessions import core, principal, visitor
 from memscope_admin.stale import CHANGED, stale, stamp

@@ -8,7 +8,7 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from memscope.organizations.signing_in import note_sign_in
-from memscope_admin.forms import ChangePasswordForm, PreferencesForm
+from memscope_admin.forms.accounts import ChangePasswordForm, PreferencesForm
 from memscope_admin.navigation import signed_in
 from memscope_admin.sessions import app, core, current_session, end_sessions, preferences, sessions, set_preferences, visitor
 from memscope_admin.texts import several

@@ -21,7 +21,8 @@ from memscope.memories.supersede import Supersede, supersede_memory
 from memscope.memories.trash import Forget, Restore, forget_memory, restore_memory
 from memscope.model.audience import Permission, Sensitivity
 from memscope.model.memory import LABEL_MAX, Kind
-from memscope_admin.forms import CorrectForm, LevelForm, MoveForm, ReasonForm, SupersedeForm, blame, choose
+from memscope_admin.forms.fields import blame, choose
+from memscope_admin.forms.memories import CorrectForm, LevelForm, MoveForm, ReasonForm, SupersedeForm
 from memscope_admin.navigation import signed_in
 from memscope_admin.places import choices, resolved
 from memscope_admin.sessions import core, principal, visitor

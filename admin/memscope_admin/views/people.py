@@ -13,7 +13,8 @@ from memscope.model.organization import Person, Role
 from memscope.organizations.connections import connections
 from memscope.organizations.invitations import invite
 from memscope.organizations.people import add_person, change_person, set_active
-from memscope_admin.forms import PersonForm, blame
+from memscope_admin.forms.fields import blame
+from memscope_admin.forms.people import PersonForm
 from memscope_admin.navigation import admins_only
 from memscope_admin.sessions import app, core, end_sessions, principal, sessions, visitor
 from memscope_admin.stale import CHANGED, stale, stamp

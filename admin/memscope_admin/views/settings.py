@@ -8,7 +8,8 @@ from werkzeug.wrappers import Response as BaseResponse
 from memscope.errors import Conflict, InvalidArgument
 from memscope.organizations.file import write
 from memscope.organizations.settings import change_organization
-from memscope_admin.forms import OrganizationForm, blame
+from memscope_admin.forms.fields import blame
+from memscope_admin.forms.organization import OrganizationForm
 from memscope_admin.navigation import admins_only
 from memscope_admin.sessions import core, principal, visitor
 from memscope_admin.stale import CHANGED, stale, stamp

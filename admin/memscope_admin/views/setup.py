@@ -20,7 +20,9 @@ from memscope.organizations.people import add_person
 from memscope.organizations.setting_up import LinkSpent, link_organization, use_link
 from memscope.organizations.settings import change_organization
 from memscope.organizations.topics import save_topic
-from memscope_admin.forms import AccountForm, OrganizationForm, PasswordForm, PasteForm, blame
+from memscope_admin.forms.accounts import AccountForm, PasswordForm
+from memscope_admin.forms.fields import blame
+from memscope_admin.forms.organization import OrganizationForm, PasteForm
 from memscope_admin.navigation import admins_only
 from memscope_admin.sessions import app, core, principal, sign_in, visitor
 

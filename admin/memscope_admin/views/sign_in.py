@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 from memscope.model.organization import Organization, Person
 from memscope.organizations.signing_in import note_sign_in
 from memscope_admin.errors import back
-from memscope_admin.forms import SignInForm
+from memscope_admin.forms.accounts import SignInForm
 from memscope_admin.navigation import signed_in
 from memscope_admin.sessions import app, core, sign_in, sign_out
 from memscope_admin.texts import several

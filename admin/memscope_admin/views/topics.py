@@ -15,7 +15,8 @@ from memscope.model.ids import new_id
 from memscope.model.memory import CONTENT_MAX
 from memscope.model.organization import GroupKind, Topic
 from memscope.organizations.topics import checked_topic, remove_topic, save_topic
-from memscope_admin.forms import TopicForm, blame, choose, lines
+from memscope_admin.forms.fields import blame, choose, lines
+from memscope_admin.forms.topics import TopicForm
 from memscope_admin.navigation import admins_only
 from memscope_admin.sessions import core, principal, visitor
 from memscope_admin.stale import CHANGED, stale, stamp
