@@ -7,18 +7,19 @@ cross-validation that leaves whole authors and whole repositories out, so it is 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memscope_instructions.features import CHAR_BITS, WORD_BITS, concept_size
+from memscope_instructions.features import CHAR_BITS, WORD_BITS, concept_size, sentences
 from memscope_instructions.model import BLOCKS, Instance, Linear, Trees, combine, instances, summary
 from memscope_instructions.normalise import View, normalise
 from memscope_instructions.unpack import parts
@@ -39,6 +40,12 @@ FALSE_ALARMS = 0.03
 """Aimed at on ordinary rows of authors left out."""
 HANDBOOK_ALARMS = 0.005
 """Aimed at on paragraphs of repositories left out."""
+BURIED = 60
+"""So many long notes are put together of each author's rows: every second with an order amid two ordinary rows, and each once with an ordinary
+row amid them, or amid a handbook paragraph."""
+BURIED_WEIGHT = 0.3
+"""What such a note counts for the trees beside a row that somebody wrote."""
+_HIDING = re.compile("encod|invis|unicode|homoglyph|split|hidden-c|embedded|spaced")
 NOTES = {"tags": 4.0, "selectors": 4.0, "zero_width": 2.0, "bidi": 2.0, "look_alikes": 2.0, "styled": 2.0, "spaced": 2.0}
 """Added to the logit of a text for each way of hiding words: no ordinary row of the data has one."""
 
@@ -133,12 +140,34 @@ def fit_linear(texts: Sequence[Text]) -> Linear:
     return Linear(idf, weights, float(learner.intercept_[0]))
 
 
-def fit_trees(numbers: NDArray[np.float64], labels: NDArray[np.bool_]) -> Trees:
+def buried(texts: Sequence[Text], author: str, repository: str) -> list[Text]:
+    """Long notes out of the rows of one author and the paragraphs of one repository, with a sentence or two put in after some sentence."""
+    random = np.random.default_rng([SEED, ord(author[0])])
+    rows = [text for text in texts if text.author == author]
+    paragraphs = [text.text for text in texts if text.author == repository and 150 < len(text.text) < 900]
+    orders = [text.text for text in rows if text.order and 40 < len(text.text) < 260 and not _HIDING.search(text.family)]
+    ordinary = [text.text for text in rows if not text.order]
+
+    def one(among: Sequence[str]) -> str:
+        return among[int(random.integers(len(among)))]
+
+    made: list[Text] = []
+    for number in range(BURIED):
+        base = one(paragraphs) if number % 2 else f"{one(ordinary)} {one(ordinary)}"
+        ends = [end for _, end in sentences(base)] or [len(base)]
+        cut = ends[int(random.integers(len(ends)))]
+        inner = [(one(ordinary), False)] if number % 2 else [(one(orders), True), (one(ordinary), False)]
+        made += [_text(f"{base[:cut].rstrip()} {text} {base[cut:].lstrip()}", order, author, "buried") for text, order in inner]
+    return made
+
+
+def fit_trees(numbers: NDArray[np.float64], labels: NDArray[np.bool_], weights: NDArray[np.float64]) -> Trees:
     """Trees over summaries that were made by weights which never saw their texts."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     runs = [
-        HistGradientBoostingClassifier(random_state=SEED + n, early_stopping=False, **TREES).fit(numbers, labels) for n in range(FORESTS)
+        HistGradientBoostingClassifier(random_state=SEED + n, early_stopping=False, **TREES).fit(numbers, labels, weights)
+        for n in range(FORESTS)
     ]
     grown = [step[0].nodes for run in runs for step in run._predictors]
     width = max(len(nodes) for nodes in grown)
@@ -166,6 +195,8 @@ class Fold:
     """Of the instances of each, by linear weights that never saw them."""
     logits: NDArray[np.float64]
     """By trees that never saw them either."""
+    buried: list[tuple[Text, list[float]]]
+    """Long notes put together of them, with sums likewise; for the trees alone."""
 
 
 def folds(texts: Sequence[Text], extra: Sequence[Text]) -> list[Fold]:
@@ -178,7 +209,8 @@ def folds(texts: Sequence[Text], extra: Sequence[Text]) -> list[Fold]:
         linear = fit_linear([*(text for text in texts if text.author not in (author, repository)), *extra])
         held = [text for text in texts if text.author in (author, repository)]
         sums = [[linear.logit(one) for one in text.instances] for text in held]
-        made.append(Fold(author, repository, held, sums, np.zeros(len(held))))
+        notes = [(text, [linear.logit(one) for one in text.instances]) for text in buried(texts, author, repository)]
+        made.append(Fold(author, repository, held, sums, np.zeros(len(held)), notes))
     out: list[Fold] = []
     for fold in made:
         trees = fit_trees(*_summaries([other for other in made if other is not fold], {fold.author, fold.repository}))
@@ -187,11 +219,14 @@ def folds(texts: Sequence[Text], extra: Sequence[Text]) -> list[Fold]:
     return out
 
 
-def _summaries(held: Sequence[Fold], without: set[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Each text once, though a repository may be left out in two folds."""
+def _summaries(held: Sequence[Fold], without: set[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+    """Summaries, labels and weights: each text once, though a repository may be left out in two folds, and the notes put together, none of them of a
+    text that is to stay unseen."""
     seen = {id(text): (text, sums) for fold in held for text, sums in zip(fold.texts, fold.sums, strict=True) if text.author not in without}
-    numbers = [summary(text.view, text.instances, sums) for text, sums in seen.values()]
-    return np.array(numbers), np.array([text.order for text, _ in seen.values()])
+    rows = [*seen.values(), *(note for fold in held if fold.repository not in without for note in fold.buried)]
+    numbers = [summary(text.view, text.instances, sums) for text, sums in rows]
+    weights = np.where(np.arange(len(rows)) < len(seen), 1.0, BURIED_WEIGHT)
+    return np.array(numbers), np.array([text.order for text, _ in rows]), weights
 
 
 def threshold(held: Sequence[Fold]) -> float:
@@ -199,6 +234,15 @@ def threshold(held: Sequence[Fold]) -> float:
     rows = [s for fold in held for t, s in zip(fold.texts, fold.logits, strict=True) if not t.order and not t.handbook]
     books = [s for fold in held for t, s in zip(fold.texts, fold.logits, strict=True) if t.handbook]
     return float(max(np.quantile(rows, 1 - FALSE_ALARMS), np.quantile(books, 1 - HANDBOOK_ALARMS)))
+
+
+def digest(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """SHA-256 of arrays: names, kinds, shapes and numbers. Two trainings that agree in it made the same weights."""
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        total.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
+        total.update(arrays[name].tobytes())
+    return total.hexdigest()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -231,6 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "rows": sum(not text.handbook for text in texts),
         "own_rows": len(extra),
         "handbook_paragraphs": sum(text.handbook for text in texts),
+        "digest": digest(arrays),
     }
     (options.out / "MODEL.json").write_text(json.dumps(described, indent=1) + "\n", "utf-8")
     print(json.dumps(described), file=sys.stderr)

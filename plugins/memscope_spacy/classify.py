@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from memscope.contracts.guard import GuardContext, Span, TopicDescription
-from memscope.contracts.sensitivity import Evidence, SensitivityVerdict, TopicMatch
+from memscope.contracts.sensitivity import LOW_CONFIDENCE, Evidence, SensitivityVerdict, TopicMatch
 from memscope.model.memory import Sensitivity
 from memscope_spacy import features, topics
 from memscope_spacy.features import Analysis
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
 RAISING = ("health", "pay", "dismiss", "dispute", "deal", "secrecy", "conflict", "finance", "legal", "hr")
 """Concepts of the lexicon that are shown as evidence of a raised level, the gravest first."""
+TELLING = (*RAISING, "amount", "home")
+"""Concepts that can found a level above internal."""
 _EVIDENCE_NAMES = {"dismiss": "dismissal", "hr": "people", "finance": "money"}
 _PREPARED_MAX = 512
-_EMBEDDERS_MAX = 8
 _SPANS_MAX = 3
 _EVIDENCE_MAX = 6
 _NEAR_ONE = 0.99
@@ -150,12 +152,13 @@ class Classifier:
         matches: list[TopicMatch] = []
         added = UNKNOWN
         thresholds = self.weights.settings["thresholds"]
+        confidences = [_probability(float(value)) for value in odds]
+        least = [max(thresholds[key], floor) for key, floor in zip(TOPICS, floors(analysis, self.weights.settings["short"]), strict=True)]
+        found = {key: place for place, key in enumerate(TOPICS) if confidences[place] >= least[place]}
         for topic in context.topics:
-            if topic.key in TOPICS:
-                place = TOPICS.index(topic.key)
-                confidence = _probability(float(odds[place]))
-                if confidence >= thresholds[topic.key]:
-                    matches.append(TopicMatch(topic.key, round(confidence, 3), self._topic_spans(analysis, place)))
+            if topic.key in found:
+                place = found[topic.key]
+                matches.append(TopicMatch(topic.key, round(confidences[place], 3), self._topic_spans(analysis, place)))
         own = [topic for topic in context.topics if topic.key not in TOPICS]
         if own:
             view = self.view(analysis, members, embedding)
@@ -167,14 +170,29 @@ class Classifier:
                 if _probability(score) >= thresholds["added"]:
                     matches.append(TopicMatch(topic.key, round(_probability(score), 3), likeness.spans[:_SPANS_MAX]))
         levels = np.exp(self.level_odds(members, odds, added, cues(analysis)))
-        level = self.choose(analysis, levels)
-        confidence = float(levels[int(level)])
+        caution = self.weights.settings["caution"]
+        level = Sensitivity(choose(levels, analysis, caution, bool(found or matches)))
+        if level > Sensitivity.INTERNAL and analysis.names and not analysis.told(TELLING):
+            level = max(Sensitivity.INTERNAL, min(level, self._level_without_names(analysis)))
+        confidence = round(min(float(levels[int(level)]), _NEAR_ONE), 3)
+        if level <= Sensitivity.INTERNAL and confidence >= LOW_CONFIDENCE:
+            # The level has weighed the topics already: where it is surely low, none is said so surely that it would raise it after all.
+            matches = [replace(match, confidence=min(match.confidence, round(confidence - 0.001, 3))) for match in matches]
         matches.sort(key=lambda match: -match.confidence)
-        return SensitivityVerdict(level, round(min(confidence, _NEAR_ONE), 3), tuple(matches), self._evidence(analysis, level, levels))
+        return SensitivityVerdict(level, confidence, tuple(matches), self._evidence(analysis, level, levels))
 
-    def choose(self, analysis: Analysis, levels: Floats) -> Sensitivity:
-        """The level of a text: the likeliest, but public needs a cue, and a fair chance of the highest forbids the low ones."""
-        return Sensitivity(choose(levels, analysis, self.weights.settings["caution"]))
+    def _level_without_names(self, analysis: Analysis) -> Sensitivity:
+        """The level of the text without its proper names, which by themselves raise nothing."""
+        import numpy as np
+
+        bare = Analysis(features.nameless(analysis))
+        members = self.members(bare, None)
+        odds = self.topic_odds(members)
+        levels = np.exp(self.level_odds(members, odds, UNKNOWN, cues(bare)))
+        thresholds = self.weights.settings["thresholds"]
+        least = [max(thresholds[key], floor) for key, floor in zip(TOPICS, floors(bare, self.weights.settings["short"]), strict=True)]
+        topical = any(_probability(float(value)) >= floor for value, floor in zip(odds, least, strict=True))
+        return Sensitivity(choose(levels, bare, self.weights.settings["caution"], topical))
 
     def _topic_spans(self, analysis: Analysis, place: int) -> tuple[Span, ...]:
         spans = [(2.0, Span(hit.start, hit.end)) for hit in analysis.hits if hit.concept == HEADS[place]]
@@ -220,14 +238,45 @@ def cues(analysis: Analysis) -> Floats:
     )
 
 
-def choose(levels: Any, analysis: Analysis, caution: dict[str, float]) -> int:
-    """0 to 3 from the probabilities of the levels; see `Classifier.choose`."""
+SHORT_WORDS = 12
+"""A text below so many words says little to judge a topic by."""
+FEWEST = 4
+"""Words below which a text that names no concept is but a name or two."""
+
+
+def floors(analysis: Analysis, short: dict[str, float]) -> list[float]:
+    """What each built-in topic needs at least in a short text: less where a concept of it is named outside a proper name."""
+    if len(analysis.words) >= SHORT_WORDS:
+        return [0.0] * len(TOPICS)
+    return [short["named" if analysis.told((concept,)) else "unnamed"] for concept in TOPICS]
+
+
+def choose(levels: Any, analysis: Analysis, caution: dict[str, float], topical: bool) -> int:
+    """0 to 3 from the probabilities of the levels.
+
+    It is the likeliest level, but public needs a cue; a level above internal needs a concept or a topic (`topical`) to found it, or near
+    certainty, and the highest needs both; three words that name no concept are but names; and where one is there, a fair chance of the highest forbids the low ones. A level that is not
+    founded gives way to the lower one, whose low probability is then the verdict's confidence, so that a person looks.
+    """
     level = int(levels.argmax())
     if level == 0 and (levels[0] < caution["public"] or not analysis.concepts["published"]):
         level = 1 + int(levels[1:].argmax())
-    if level < 2 and levels[3] >= caution["highest"]:
+    told = analysis.told(TELLING)
+    if not told and _amount(analysis) < FEWEST:
+        return min(level, 1)
+    founded = told or topical
+    if level >= 2 and not founded and levels[2] + levels[3] < caution["unfounded"]:
+        level = 1
+    if level == 3 and not (told and topical) and levels[3] < caution["thin"]:
+        level = 2
+    if level < 2 and levels[3] >= caution["highest" if told and topical else "fair"] and founded:
         level = 2
     return level
+
+
+def _amount(analysis: Analysis) -> float:
+    """Words; two letters of a script without blanks count as one."""
+    return sum(len(word.text) / 2 if word.unspaced else 1 for word in analysis.words)
 
 
 def _probability(odds: float) -> float:

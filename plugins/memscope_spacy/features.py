@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,16 @@ _NUMBER = re.compile(r"\d[\d.,\u00a0 ]*")
 _MASK = "\u2022\u2022\u2022\u2022"
 _MONEY = re.compile(r"[€$£¥₹₩%]")
 _RARE = 1e-3
+_UPPER = "A-Z\u00c0-\u00d6\u00d8-\u00de\u0100\u0104\u0106\u010c\u010e\u0110\u0118\u011a\u0130\u0141\u0143\u0147\u0150\u0158\u015a\u015e\u0160\u0164\u016e\u0170\u0179\u017b\u017d\u0386-\u03ab\u0410-\u042f\u0404\u0406\u0407\u0490"
+_NAME = rf"[{_UPPER}](?:[.]|[\w'\u2019-]*[^\W\d{_UPPER}_][\w'\u2019-]*)"
+_CAPITALISED = re.compile(rf"(?<!\w){_NAME}(?: (?:(?:&|de|del|della|da|dos|di|du|la|le|van|von|der|den|of|and) )?{_NAME}|(?: \d+)(?!\w))*")
+_FOREIGN = 5
+_ENDS = ".!?:;\n\u2022-"
+_NOUNS = re.compile(
+    r"\b(?:der|die|das|und|ist|nicht|mit|ein|eine|einen|den|dem|im|zum|zur|auf|wir|sie|von|f\u00fcr|wird|bis|bei|aus|liegt)\b",
+    re.IGNORECASE,
+)
+_NOUN_ENDINGS = re.compile(r"\b[A-Z][a-z]*(?:ung|heit|keit|schaft)\b")
 
 
 @dataclass(frozen=True)
@@ -45,9 +55,51 @@ class Analysis:
         return sorted(set(lexicon().hits(self.words)), key=lambda hit: (hit.start, hit.end, hit.concept))
 
     @cached_property
+    def names(self) -> list[tuple[int, int]]:
+        """Where proper names stand, as far as capitals tell them (`names`)."""
+        return names(self.text, self.words)
+
+    def told(self, concepts: Collection[str]) -> bool:
+        """Whether the text names one of the concepts other than inside a proper name: a Court Street tells of no court."""
+        return any(
+            hit.concept in concepts and not any(start <= hit.start and hit.end <= end for start, end in self.names) for hit in self.hits
+        )
+
+    @cached_property
     def concepts(self) -> Counter[str]:
         """How often each concept is named."""
         return Counter(hit.concept for hit in self.hits)
+
+
+def names(text: str, analysed: Sequence[Word]) -> list[tuple[int, int]]:
+    """Half-open ranges of proper names: capitalised words that do not begin a sentence, and those that follow one that does.
+
+    None in a text that writes all nouns with a capital, as German does. Words all in capitals are no names: most are terms. A few letters
+    of a script without blanks amid words of another script are a name too.
+    """
+    foreign = [(word.start, word.end) for word in analysed if word.unspaced and len(word.text) <= _FOREIGN]
+    spaced = sum(not word.unspaced for word in analysed)
+    found = foreign if 0 < len(foreign) <= spaced else []
+    if len(_NOUNS.findall(text)) >= 2 or _NOUN_ENDINGS.search(text):
+        return found
+    for match in _CAPITALISED.finditer(text):
+        start = match.start()
+        before = text[:start].rstrip()
+        if not before or before[-1] in _ENDS:
+            _, blank, rest = match[0].partition(" ")
+            start = match.end() - len(rest) if blank else match.end()
+        if start < match.end():
+            found.append((start, match.end()))
+    return sorted(found)
+
+
+def nameless(analysis: Analysis) -> str:
+    """The text with each proper name replaced by a letter."""
+    parts, position = [], 0
+    for start, end in analysis.names:
+        parts += [analysis.text[position:start], "X"]
+        position = end
+    return "".join([*parts, analysis.text[position:]])
 
 
 def lexical(analysis: Analysis) -> Floats:

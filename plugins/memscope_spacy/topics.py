@@ -55,15 +55,6 @@ _GENERIC = frozenset(
 )
 _LOCK = Lock()
 
-PLAIN = (
-    "named", "named_as_written", "aliases_named", "entities", "name_words", "description_words", "phrase_words", "best_phrase",
-    "aligned", "near_name", "near_description", "near_phrase", "guarded", "public", "internal", "technical", "topical_likeness",
-    "named_and_guarded", "entities_and_guarded", "secret", "long",
-)  # fmt: skip
-"""The measures without a sentence embedding, in their order."""
-EMBEDDED = ("meant_name", "meant_description", "meant_phrase", "meant_best", "meant_and_guarded")
-"""The further measures with one."""
-
 
 @dataclass(frozen=True, slots=True)
 class Meanings:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -23,7 +25,7 @@ from memscope.contracts.guard import TopicDescription
 from memscope.model.memory import Sensitivity
 from memscope_spacy import encoder as encoders
 from memscope_spacy import features, topics
-from memscope_spacy.classify import UNKNOWN, Classifier, choose, cues
+from memscope_spacy.classify import TELLING, UNKNOWN, Classifier, choose, cues, floors
 from memscope_spacy.features import Analysis
 from memscope_spacy.weights import HEADS, LEVELS, TOPICS, Weights, write
 
@@ -32,8 +34,11 @@ Floats = NDArray[np.float32]
 SEED = 20261130
 WORDS_STRENGTH, GRAMS_STRENGTH, MEANING_STRENGTH, STACK_STRENGTH, MATCH_STRENGTH = 1.0, 15.0, 0.5, 0.3, 0.3
 """Inverse regularisation of each logistic regression."""
-HIGHEST = 0.35
-"""From this probability on, highly restricted forbids internal and public."""
+CAUTION = {"public": 0.4, "highest": 0.25, "fair": 0.35, "unfounded": 0.85, "thin": 0.75}
+"""Probabilities that `choose` asks for: of public; of the highest, from which it forbids internal and public, where concept and topic are
+there and where one is; of restricted and above where neither founds it; and of the highest where only one does."""
+SHORT_TOPIC = {"named": 0.6, "unnamed": 0.75}
+"""The confidence a topic needs in a short text that names a concept of it, or none."""
 PIECES = 80_000
 VECTOR_PIECES = 50_000
 VECTOR_CODES = 32
@@ -43,6 +48,11 @@ HANDBOOKS = 600
 BACKGROUND = 160
 OWN = "own"
 HANDBOOK = "handbooks"
+SHORT = "short"
+FILLED = 2
+"""How often each short template is filled."""
+SHORT_WEIGHT = 0.7
+"""What such a row counts for beside a row that somebody wrote."""
 TOLD = frozenset({"health", "salary"})
 """Findings that are told in words: the classifier has to see them itself. Any other finding decides the level by its pattern."""
 FOLDS = (
@@ -59,6 +69,7 @@ FOLDS = (
 )
 """Authors left out together."""
 SHARED = "abcdefghij"
+_SLOT = re.compile(r"\{(\w+)\}")
 GROUPS = dict.fromkeys("abcdefg", "a-g")
 """Authors that describe the same topics."""
 
@@ -101,6 +112,7 @@ def examples(data: Path) -> tuple[list[Example], dict[str, tuple[TopicDescriptio
         described[group] = _topics(json.loads(path.read_text(encoding="utf-8")))
     own = json.loads((here / "training_topics.json").read_text(encoding="utf-8"))
     described |= {group: _topics(rows) for group, rows in own.items()}
+    found += short_rows(here / "training_short.txt")
     random = np.random.default_rng(SEED)
     paragraphs = [
         json.loads(line)["text"][:1500] for line in (data / "train" / "ordinary_handbooks.jsonl").read_text(encoding="utf-8").splitlines()
@@ -116,6 +128,26 @@ def _rows(path: Path, author: str) -> Iterator[Example]:
         source = row.get("source", author)
         writer = source.split("/")[0] if author == OWN else author
         yield Example(row["text"], frozenset(row["topics"]), LEVELS.index(row["sensitivity"]), frozenset(row["secrets"]), writer, source)
+
+
+def short_rows(path: Path) -> Iterator[Example]:
+    """Each template filled FILLED times with names, dates, tools and numbers drawn by a fixed seed; doubles are dropped."""
+    random = np.random.default_rng(SEED)
+    values: dict[str, list[str]] = {}
+    seen: set[str] = set()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("@"):
+            slot, listed = line[1:].split(" ", 1)
+            values[slot] = listed.split("|")
+        elif not line.startswith("#"):
+            level, about, template = line.split(" ", 2)
+            keys = frozenset(about.split(",")) - {"-"}
+            for _ in range(FILLED):
+                text = _SLOT.sub(lambda slot: str(random.choice(values[slot[1]])), template)
+                text = text[0].upper() + text[1:]
+                if text not in seen:
+                    seen.add(text)
+                    yield Example(text, keys, LEVELS.index(level), frozenset(), SHORT, template)
 
 
 def _topics(rows: list[dict[str, Any]]) -> tuple[TopicDescription, ...]:
@@ -138,6 +170,7 @@ class Matrices:
     targets: NDArray[np.bool_]
     levels: NDArray[np.int64]
     ours: NDArray[np.bool_]
+    weights: Floats
 
 
 def matrices(rows: Sequence[Example], vocabulary: encoders.Encoder, embed: Callable[[str], Floats], cutter: Any) -> Matrices:
@@ -164,6 +197,7 @@ def matrices(rows: Sequence[Example], vocabulary: encoders.Encoder, embed: Calla
         np.array([[topic in row.topics for topic in TOPICS] for row in rows]),
         np.array([row.level for row in rows]),
         np.array([row.level_is_ours for row in rows]),
+        np.array([SHORT_WEIGHT if row.author == SHORT else 1.0 for row in rows], dtype=np.float32),
     )
 
 
@@ -190,10 +224,10 @@ def fit_dense(blocks: Sequence[Floats], matrix: Matrices, chosen: NDArray[np.boo
     weights = np.zeros((whole.shape[1], len(HEADS)), np.float32)
     bias = np.zeros(len(HEADS), np.float32)
     for place in range(len(TOPICS)):
-        model = LogisticRegression(C=strength, max_iter=500).fit(scaled[chosen], matrix.targets[chosen, place])
+        model = LogisticRegression(C=strength, max_iter=500).fit(scaled[chosen], matrix.targets[chosen, place], matrix.weights[chosen])
         weights[:, place], bias[place] = model.coef_[0] * factor, model.intercept_[0]
     level_rows = chosen & matrix.ours
-    model = LogisticRegression(C=strength, max_iter=500).fit(scaled[level_rows], matrix.levels[level_rows])
+    model = LogisticRegression(C=strength, max_iter=500).fit(scaled[level_rows], matrix.levels[level_rows], matrix.weights[level_rows])
     weights[:, len(TOPICS) :], bias[len(TOPICS) :] = (model.coef_ * factor).T, model.intercept_
     bias = bias - mean @ weights
     edges = np.cumsum([block.shape[1] for block in blocks])[:-1]
@@ -222,7 +256,9 @@ def fit_grams(given: Any, matrix: Matrices, chosen: NDArray[np.bool_], strength:
     for place in range(len(HEADS)):
         rows = chosen if place < len(TOPICS) else chosen & matrix.ours
         target = matrix.targets[:, place] if place < len(TOPICS) else matrix.levels == place - len(TOPICS)
-        model = LogisticRegression(C=strength, solver="liblinear", max_iter=300, random_state=0).fit(given[rows], target[rows])
+        model = LogisticRegression(C=strength, solver="liblinear", max_iter=300, random_state=0).fit(
+            given[rows], target[rows], matrix.weights[rows]
+        )
         weights[:, place], bias[place] = model.coef_[0], model.intercept_[0]
     return Member([weights], bias)
 
@@ -260,17 +296,20 @@ def member_scores(members: Members, matrix: Matrices, chosen: NDArray[np.bool_])
     )
 
 
-def left_out_scores(rows: Sequence[Example], matrix: Matrices) -> Floats:
-    """Scores of each row by members that saw no row of its fold's authors."""
+def left_out_scores(rows: Sequence[Example], matrix: Matrices, bare: Matrices) -> tuple[Floats, Floats]:
+    """Scores of each row, and of each without its proper names, by members that saw no row of its fold's authors."""
     authors = np.array([row.author for row in rows])
-    scores = np.zeros((len(rows), 3, len(HEADS)), np.float32)
+    scores, without = (np.zeros((len(rows), 3, len(HEADS)), np.float32) for _ in range(2))
     random = np.random.default_rng(SEED)
     handbook = random.integers(0, len(FOLDS), len(rows))
+    # What is filled into one template stays together.
+    template = np.array([zlib.crc32(row.source.encode()) % len(FOLDS) if row.author == SHORT else -1 for row in rows])
     for number, fold in enumerate(FOLDS):
-        out = np.isin(authors, fold) | ((authors == HANDBOOK) & (handbook == number))
-        scores[out] = member_scores(fit_members(matrix, ~out), matrix, out)
+        out = np.isin(authors, fold) | ((authors == HANDBOOK) & (handbook == number)) | (template == number)
+        members = fit_members(matrix, ~out)
+        scores[out], without[out] = member_scores(members, matrix, out), member_scores(members, bare, out)
         print(f"left out {' '.join(fold)}", flush=True)
-    return scores
+    return scores, without
 
 
 @dataclass(frozen=True)
@@ -289,7 +328,8 @@ def fit_topic_stack(scores: Floats, matrix: Matrices, chosen: NDArray[np.bool_],
 
     rows = np.zeros((len(TOPICS), 1 + members), np.float32)
     for place in range(len(TOPICS)):
-        model = LogisticRegression(C=STACK_STRENGTH, max_iter=500).fit(scores[chosen, :members, place], matrix.targets[chosen, place])
+        model = LogisticRegression(C=STACK_STRENGTH, max_iter=500)
+        model.fit(scores[chosen, :members, place], matrix.targets[chosen, place], matrix.weights[chosen])
         rows[place] = [model.intercept_[0], *model.coef_[0]]
     return rows
 
@@ -312,7 +352,9 @@ def fit_level_stack(inputs: Floats, matrix: Matrices, chosen: NDArray[np.bool_])
     from sklearn.linear_model import LogisticRegression
 
     rows = chosen & matrix.ours
-    model = LogisticRegression(C=STACK_STRENGTH, max_iter=1000, fit_intercept=False).fit(inputs[rows], matrix.levels[rows])
+    model = LogisticRegression(C=STACK_STRENGTH, max_iter=1000, fit_intercept=False).fit(
+        inputs[rows], matrix.levels[rows], matrix.weights[rows]
+    )
     return np.asarray(model.coef_.T, dtype=np.float32)
 
 
@@ -346,7 +388,7 @@ def pairs(
     """Measure every row against every added topic of its organization; with `embed`, the measures of meaning too."""
     row_numbers, keys, groups, right, measured = [], [], [], [], []
     for number, row in enumerate(rows):
-        if row.author == HANDBOOK:
+        if row.author in (HANDBOOK, SHORT):
             continue
         view = dataclasses.replace(
             judge.view(matrix.analyses[number], judge.members(matrix.analyses[number], None), matrix.embedding[number]),
@@ -402,11 +444,11 @@ def cross_fit(
     first = np.zeros((len(rows), len(LEVELS)), np.float32)
     levels = np.zeros((len(rows), len(LEVELS)), np.float32)
     nothing = np.full(len(rows), UNKNOWN, np.float32)
-    for fold in (*FOLDS, (HANDBOOK,)):
+    for fold in (*FOLDS, (HANDBOOK, SHORT)):
         out = np.isin(authors, fold)
         odds[out] = topic_odds(fit_topic_stack(scores, matrix, ~out & everybody, members), scores[out])
     inputs = level_inputs(scores, odds, nothing, matrix, members)
-    for fold in (*FOLDS, (HANDBOOK,)):
+    for fold in (*FOLDS, (HANDBOOK, SHORT)):
         out = np.isin(authors, fold)
         first[out] = probabilities(inputs[out], fit_level_stack(inputs, matrix, ~out))
     found = pairs(rows, matrix, described, odds, first, judge, embed)
@@ -417,10 +459,28 @@ def cross_fit(
     added = nothing.copy()
     np.maximum.at(added, found.row, pair_odds)
     inputs = level_inputs(scores, odds, added, matrix, members)
-    for fold in (*FOLDS, (HANDBOOK,)):
+    for fold in (*FOLDS, (HANDBOOK, SHORT)):
         out = np.isin(authors, fold)
         levels[out] = probabilities(inputs[out], fit_level_stack(inputs, matrix, ~out))
     return LeftOut(odds, levels, found, pair_odds)
+
+
+def left_out_bare(rows: Sequence[Example], matrix: Matrices, scores: Floats, bare: Matrices, without: Floats) -> tuple[Floats, Floats]:
+    """What is said of the rows without names by combinations that saw none of their authors."""
+    authors = np.array([row.author for row in rows])
+    odds, bare_odds = (np.zeros((len(rows), len(TOPICS)), np.float32) for _ in range(2))
+    levels = np.zeros((len(rows), len(LEVELS)), np.float32)
+    nothing = np.full(len(rows), UNKNOWN, np.float32)
+    for fold in (*FOLDS, (HANDBOOK, SHORT)):
+        out = np.isin(authors, fold)
+        stack = fit_topic_stack(scores, matrix, ~out, 2)
+        odds[out], bare_odds[out] = topic_odds(stack, scores[out]), topic_odds(stack, without[out])
+    inputs = level_inputs(scores, odds, nothing, matrix, 2)
+    bare_inputs = level_inputs(without, bare_odds, nothing, bare, 2)
+    for fold in (*FOLDS, (HANDBOOK, SHORT)):
+        out = np.isin(authors, fold)
+        levels[out] = probabilities(bare_inputs[out], fit_level_stack(inputs, matrix, ~out))
+    return bare_odds, levels
 
 
 def fit_stack(rows: Sequence[Example], matrix: Matrices, scores: Floats, result: LeftOut, members: int) -> Stack:
@@ -443,7 +503,7 @@ def best_threshold(probability: Floats, right: NDArray[np.bool_]) -> float:
 
     return max(
         (float(f1_score(right, probability >= threshold)), -abs(threshold - 0.4), float(threshold))
-        for threshold in np.arange(0.2, 0.62, 0.02).round(2)
+        for threshold in np.arange(0.34, 0.62, 0.02).round(2)
     )[2]
 
 
@@ -460,7 +520,7 @@ def settings(rows: Sequence[Example], matrix: Matrices, plain: LeftOut, full: Le
         sigmoid(np.concatenate([odds[keep] for (odds, _), keep in zip(both, chosen, strict=True)])),
         np.concatenate([found.right[keep] for (_, found), keep in zip(both, chosen, strict=True)]),
     )
-    return {"thresholds": thresholds, "caution": {"public": 0.4, "highest": HIGHEST}, "seed": SEED}
+    return {"thresholds": thresholds, "short": SHORT_TOPIC, "caution": CAUTION, "seed": SEED}
 
 
 def sigmoid(odds: Floats) -> Floats:
@@ -557,8 +617,12 @@ class Run:
 
     rows: list[Example]
     matrix: Matrices
+    bare: Matrices
+    """Of the rows without their proper names."""
     plain: LeftOut
     full: LeftOut
+    bare_said: tuple[Floats, Floats]
+    """Odds of the topics and probabilities of the levels of the rows without names, left out, without embedding."""
     arrays: dict[str, NDArray[Any]]
     settings: dict[str, Any]
     pieces: list[str]
@@ -572,7 +636,9 @@ def run(data: Path, model: Path | None = None, cache: Path | None = None) -> Run
     cutter = features.tokenizer(vocabulary.pieces, vocabulary.scores.tolist())
     matrix = matrices(rows, vocabulary, embed, cutter)
     embed.save()
-    scores = left_out_scores(rows, matrix)
+    nameless = [dataclasses.replace(row, text=features.nameless(analysis)) for row, analysis in zip(rows, matrix.analyses, strict=True)]
+    bare = matrices(nameless, vocabulary, lambda _: np.zeros(matrix.embedding.shape[1], np.float32), cutter)
+    scores, without = left_out_scores(rows, matrix, bare)
     everybody = np.ones(len(rows), bool)
     members = fit_members(matrix, everybody)
     arrays = member_arrays(members, vocabulary)
@@ -595,7 +661,10 @@ def run(data: Path, model: Path | None = None, cache: Path | None = None) -> Run
     for result, count, name in ((plain, 2, "plain"), (full, 3, "embedded")):
         stack = fit_stack(rows, matrix, scores, result, count)
         arrays |= {f"stack.topics.{count}": stack.topics, f"stack.levels.{count}": stack.levels, f"match.{name}": stack.match}
-    return Run(rows, matrix, plain, full, arrays, settings(rows, matrix, plain, full), vocabulary.pieces)
+    return Run(
+        rows, matrix, bare, plain, full, left_out_bare(rows, matrix, scores, bare, without), arrays, settings(rows, matrix, plain, full),
+        vocabulary.pieces,
+    )  # fmt: skip
 
 
 def _vocabulary(model: Path | None, cache: Path | None) -> encoders.Encoder:
@@ -617,6 +686,29 @@ def _vocabulary(model: Path | None, cache: Path | None) -> encoders.Encoder:
     return found
 
 
+def topics_said(done: Run, odds: Floats, matrix: Matrices) -> NDArray[np.bool_]:
+    """Which built-in topics are said of each row."""
+    thresholds = [done.settings["thresholds"][topic] for topic in TOPICS]
+    least = np.array([floors(analysis, done.settings["short"]) for analysis in matrix.analyses])
+    return np.asarray(sigmoid(odds) >= np.maximum(least, thresholds))
+
+
+def chosen_levels(done: Run, result: LeftOut) -> NDArray[np.int64]:
+    """The level that the classifier says of each row."""
+    thresholds, caution = done.settings["thresholds"], done.settings["caution"]
+    about = np.asarray(topics_said(done, result.odds, done.matrix).any(axis=1))
+    about[result.pairs.row[sigmoid(result.pair_odds) >= thresholds["added"]]] = True
+    bare_odds, bare_levels = done.bare_said
+    bare_about = np.asarray(topics_said(done, bare_odds, done.bare).any(axis=1))
+    found = []
+    for number, analysis in enumerate(done.matrix.analyses):
+        level = choose(result.levels[number], analysis, caution, bool(about[number]))
+        if level > 1 and analysis.names and not analysis.told(TELLING):
+            level = max(1, min(level, choose(bare_levels[number], done.bare.analyses[number], caution, bool(bare_about[number]))))
+        found.append(level)
+    return np.array(found)
+
+
 def report(done: Run) -> str:
     """The left-out figures in a few lines."""
     from sklearn.metrics import f1_score
@@ -625,10 +717,8 @@ def report(done: Run) -> str:
     for name, result in (("without embedding", done.plain), ("with embedding", done.full)):
         for authors in ("abcdefghij", "hij"):
             keep = np.array([row.author in authors for row in done.rows])
-            scores = [
-                f1_score(done.matrix.targets[keep, place], sigmoid(result.odds[keep, place]) >= done.settings["thresholds"][topic])
-                for place, topic in enumerate(TOPICS)
-            ]
+            said = topics_said(done, result.odds, done.matrix)
+            scores = [f1_score(done.matrix.targets[keep, place], said[keep, place]) for place in range(len(TOPICS))]
             groups = {GROUPS.get(author, author) for author in authors}
             chosen = np.isin(result.pairs.group, sorted(groups))
             keys = sorted({key for key, use in zip(result.pairs.key, chosen, strict=True) if use})
@@ -636,9 +726,7 @@ def report(done: Run) -> str:
             names = np.array(result.pairs.key)
             added = [f1_score(result.pairs.right[chosen & (names == key)], decided[chosen & (names == key)]) for key in keys]
             ours = keep & done.matrix.ours
-            level = np.array(
-                [choose(result.levels[number], done.matrix.analyses[number], done.settings["caution"]) for number in np.flatnonzero(ours)]
-            )
+            level = chosen_levels(done, result)[ours]
             right = done.matrix.levels[ours]
             low = ((level < 2) & (right == 3)).sum() / (right == 3).sum()
             lines.append(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -45,7 +47,18 @@ def write(folder: Path, arrays: dict[str, NDArray[Any]], settings: dict[str, Any
             stored[name] = values.astype(np.float32 if values.size < 4096 else np.float16)
     stored["pieces"] = np.frombuffer("\n".join(pieces).encode(), dtype=np.uint8)
     np.savez_compressed(folder / "model.npz", **stored)  # type: ignore[arg-type]
+    settings = {**settings, "digest": digest(stored)}
     (folder / "model.json").write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def digest(stored: Mapping[str, NDArray[Any]]) -> str:
+    """SHA-256 of stored arrays: names, kinds, shapes and numbers. Two trainings that agree in it made the same weights."""
+    total = hashlib.sha256()
+    for name in sorted(stored):
+        values = stored[name]
+        total.update(f"{name} {values.dtype.str} {values.shape}\n".encode())
+        total.update(values.tobytes())
+    return total.hexdigest()
 
 
 def read(folder: Path) -> Weights:

@@ -17,12 +17,13 @@ from pathlib import Path
 import numpy as np
 from memscope_secrets import memscope_detect_secrets
 from memscope_spacy import memscope_classify_sensitivity
-from memscope_spacy.classify import choose
-from memscope_spacy.train import GROUPS, LeftOut, Run, examples, run, sigmoid
+from memscope_spacy.train import GROUPS, LeftOut, Run, chosen_levels, examples, run, sigmoid, topics_said
 from memscope_spacy.weights import LEVELS, TOPICS
 from numpy.typing import NDArray
 
 from memscope.contracts.guard import GuardContext
+from memscope.contracts.sensitivity import LOW_CONFIDENCE
+from memscope.model.memory import Sensitivity
 
 _SCRIPTS = (("\u0370", "\u03ff", "el"), ("\u0590", "\u05ff", "he"), ("\u0600", "\u06ff", "ar"), ("\u0900", "\u097f", "hi"), ("\u0e00", "\u0e7f", "th"), ("\u3040", "\u30ff", "ja"), ("\uac00", "\ud7af", "ko"), ("\u0400", "\u04ff", "cyrillic"))  # fmt: skip
 _WORDS = {
@@ -65,9 +66,17 @@ def f1(right: NDArray[np.bool_], said: NDArray[np.bool_]) -> float:
 
 
 def combined(done: Run, result: LeftOut, implied: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The level of each row: the higher of the classifier's and of what patterns imply."""
-    own = [choose(levels, analysis, done.settings["caution"]) for levels, analysis in zip(result.levels, done.matrix.analyses, strict=True)]
-    return np.asarray(np.maximum(np.array(own), implied), dtype=np.int64)
+    """The level of each row as the core takes it: the highest of the classifier's, of what patterns imply, and of what a topic implies.
+
+    A topic that is said surely implies its level, here restricted, where the classifier's own low level is not sure.
+    """
+    own = chosen_levels(done, result)
+    sure = result.levels[np.arange(len(own)), own]
+    topic = (sigmoid(result.odds) * topics_said(done, result.odds, done.matrix)).max(1)
+    odds = sigmoid(result.pair_odds)
+    np.maximum.at(topic, result.pairs.row, odds * (odds >= done.settings["thresholds"]["added"]))
+    by_topic = np.where((topic >= np.maximum(LOW_CONFIDENCE, sure)) & (sure < LOW_CONFIDENCE), int(Sensitivity.RESTRICTED), 0)
+    return np.asarray(np.maximum(np.maximum(own, by_topic), implied), dtype=np.int64)
 
 
 def describe(name: str, done: Run, result: LeftOut, implied: NDArray[np.int64]) -> None:
@@ -75,7 +84,7 @@ def describe(name: str, done: Run, result: LeftOut, implied: NDArray[np.int64]) 
     authors = np.array([row.author for row in done.rows])
     right_level = done.matrix.levels
     level = combined(done, result, implied)
-    said = sigmoid(result.odds) >= np.array([done.settings["thresholds"][topic] for topic in TOPICS])
+    said = topics_said(done, result.odds, done.matrix)
     shared = np.isin(authors, list("abcdefghij"))
     print(f"\n### {name}\n")
     print("| authors left out | rows | HR | Legal | Finance | macro-F1 | level accuracy | highest taken for low |")

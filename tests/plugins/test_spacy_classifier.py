@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from memscope_secrets import memscope_detect_secrets
 from memscope_spacy import memscope_classify_sensitivity
-from memscope_spacy.weights import TOPICS
+from memscope_spacy.weights import TOPICS, digest
 
 from memscope.contracts.embedding import Vectors
 from memscope.contracts.guard import GuardContext, TopicDescription
-from memscope.contracts.sensitivity import SensitivityVerdict
+from memscope.contracts.sensitivity import LOW_CONFIDENCE, SensitivityVerdict
 from memscope.model.memory import Sensitivity
 
 DATA = Path(__file__).parent.parent / "data"
@@ -125,6 +125,18 @@ def test_a_described_topic_works_at_once_and_ends_with_its_description() -> None
     assert verdict(text).sensitivity > Sensitivity.INTERNAL
 
 
+def test_a_topic_mentioned_in_passing_is_never_surer_than_a_sure_low_level() -> None:
+    """So the core, which raises a text by a topic that is surer than its low level, leaves it where it is."""
+    seen = 0
+    for line in (DATA / "sensitivity_h.jsonl").read_text(encoding="utf-8").splitlines():
+        found = memscope_classify_sensitivity(json.loads(line)["text"], CONTEXT)
+        assert found is not None
+        if found.sensitivity <= Sensitivity.INTERNAL and found.confidence >= LOW_CONFIDENCE:
+            seen += len(found.topics)
+            assert all(match.confidence < found.confidence for match in found.topics)
+    assert seen > 20
+
+
 def test_the_name_of_a_topic_in_another_sense_is_no_match() -> None:
     assert verdict("A heron sits at the pond again, photos are in the random channel.", HERON).topics == ()
 
@@ -208,5 +220,6 @@ def test_the_shipped_weights_know_the_rows_in_the_tree() -> None:
 def test_the_weights_are_small_and_hold_no_pickle() -> None:
     assert sum(path.stat().st_size for path in PACKAGE.glob("model.*")) < 5_000_000
     with np.load(PACKAGE / "model.npz", allow_pickle=False) as stored:
-        for name in stored.files:
-            assert stored[name].dtype != object
+        arrays = {name: stored[name] for name in stored.files}
+    assert all(values.dtype != object for values in arrays.values())
+    assert json.loads((PACKAGE / "model.json").read_text(encoding="utf-8"))["digest"] == digest(arrays)
