@@ -157,6 +157,57 @@ class Browse:
     """On a BOARD: expired notes too."""
     include_superseded: bool = False
     """On a BOARD: replaced notes too."""
+    author: str | None = None
+    """Person id."""
+    since: datetime | None = None
+    """created_at >= since."""
+    until: datetime | None = None
+    """created_at < until."""
+    terms: tuple[str, ...] = ()
+    """Terms of the analysed text, all of which the memory must hold. Not under FORGOTTEN: what is forgotten is in no index."""
+    flagged: bool | None = None
+    """Whether a flag must be open, or none."""
+    superseded: bool | None = None
+    """Whether a newer memory must stand in its place now, or none."""
+    expired: bool | None = None
+    """Whether it must be past its valid_until, or not."""
+    expires_before: datetime | None = None
+    """valid_until < this."""
+    replaced_by: str | None = None
+    """Memory id: only those whose supersede link leads to it."""
+    by_change: bool = False
+    """Ordered by (updated_at, id), and `after` likewise; not under REVIEW."""
+
+    def position(self, memory: Memory) -> tuple[datetime, str]:
+        """Where a memory stands in this order: what the next page's `after` is, for the last one of a page."""
+        if self.listing is Listing.REVIEW:
+            return min(review.opened_at for review in memory.reviews), memory.id
+        return memory.updated_at if self.by_change else memory.created_at, memory.id
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSearch:
+    """Which rows of an audit chain, newest first; None: any."""
+
+    limit: int
+    before: int | None = None
+    """Only rows with a lower position."""
+    actor: str | None = None
+    """Person id."""
+    action: str | None = None
+    """The action, or its beginning followed by `*`."""
+    target: str | None = None
+    connection: str | None = None
+    agent: str | None = None
+    run_id: str | None = None
+    result: str | None = None
+    """How it was approved: a value of `ApprovedVia`."""
+    request: str | None = None
+    """Id of the request in whose course it was written (`memscope.contracts.requests`)."""
+    since: datetime | None = None
+    """at >= since."""
+    until: datetime | None = None
+    """at < until."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +317,11 @@ class Transaction(Protocol):
     def write_ticket(self, ticket: Ticket) -> None:
         """Insert or update a ticket of the reader."""
 
-    def tickets(self, *, undecided_only: bool = False) -> list[Ticket]:
-        """The reader's tickets that have not expired, newest first; for an operator those of the organization."""
+    def tickets(self, *, undecided_only: bool = False, expired_too: bool = False) -> list[Ticket]:
+        """The reader's tickets that have not expired, newest first; for an operator those of the organization.
+
+        `expired_too`: those that have, as well.
+        """
 
     def take_ticket(self, person: str, connection: str, tool: str, memory: str, memory_version: int, digest: str) -> Ticket | None:
         """An approved, unexpired, unused ticket with just these bindings, marked used in this transaction; None when there is none."""
@@ -300,6 +354,12 @@ class Transaction(Protocol):
     def connections(self, person: str | None = None) -> list[Connection]:
         """The organization's connections, newest first."""
 
+    def erase_forgotten(self, memory: str) -> Mapping[str, str]:
+        """As `erase`, within a reach for RESTORE (needs an act): a forgotten memory that this transaction has locked.
+
+        LookupError for any other.
+        """
+
     # upkeep (operators only)
     def unindexed(self, model: str, limit: int) -> list[Unindexed]:
         """Memories, not erased, that lack vectors of a model."""
@@ -314,13 +374,19 @@ class Transaction(Protocol):
         """Ids of memories forgotten before a moment, oldest first."""
 
     def erase(self, memory: str) -> Mapping[str, str]:
-        """Erase one memory and everything derived from it. Returns what a receipt may hold: SHA-256 digests and counts, no text."""
+        """Erase one memory and everything derived from it. Returns what a receipt may hold: counts, and nothing that a text could be guessed from."""
 
     def all_memories(self, after: str | None, limit: int) -> list[Memory]:
         """Every memory of the organization, by id, forgotten ones too."""
 
     def audit_rows(self, after: int, limit: int) -> list[AuditRow]:
         """The organization's audit chain from a position on."""
+
+    def find_audit(self, search: AuditSearch) -> list[AuditRow]:
+        """Rows of the organization's audit chain, newest first."""
+
+    def count_audit(self, search: AuditSearch) -> int:
+        """How many rows a search finds, counted up to its limit."""
 
 
 class Records(Protocol):
@@ -339,6 +405,9 @@ class Records(Protocol):
 
     def keys(self, organization: str, prefix: str) -> list[str]:
         """The keys that begin with a prefix, in order."""
+
+    def items(self, organization: str, prefix: str) -> Mapping[str, Mapping[str, Any]]:
+        """The records whose keys begin with a prefix, by key, in order: one look instead of many."""
 
 
 class Storage(Protocol):
@@ -362,6 +431,12 @@ class Storage(Protocol):
 
     def organizations(self) -> Sequence[Organization]:
         """All of them, by slug. For commands and start-up; no request does this."""
+
+    def find_organization(self, slug: str) -> str | None:
+        """The id of the organization with exactly this slug."""
+
+    def any_organization(self) -> tuple[str, bool] | None:
+        """The id of the first organization by slug, and whether it is the only one; None when there is none. What signing in asks."""
 
     def roster(self, organization: str, known: Roster | None = None) -> Roster:
         """The organization at its current epoch; `known` itself when its epoch is current. KeyError when there is none."""

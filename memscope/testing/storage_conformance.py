@@ -24,7 +24,9 @@ import numpy as np
 import pytest
 
 from memscope.contracts.embedding import Vectors
+from memscope.contracts.requests import REQUEST
 from memscope.contracts.storage import (
+    AuditSearch,
     Browse,
     Claim,
     Hit,
@@ -121,7 +123,11 @@ class StorageConformance:
         memberships = {group: dict(members) for group, members in roster.memberships.items() if members}
         assert memberships == {group: dict(members) for group, members in built.memberships.items() if members}
         assert dict(roster.readers) == dict(built.readers)
-        assert org.organization in storage.organizations()
+        known = storage.organizations()
+        assert org.organization in known
+        assert storage.find_organization(org.organization.slug) == org.organization.id
+        assert storage.find_organization(f"{org.organization.slug}-not") is None
+        assert storage.any_organization() == (known[0].id, len(known) == 1)
 
     def test_a_roster_that_is_current_is_handed_back(self, storage: Storage, org: Builder) -> None:
         """And one that is not is replaced."""
@@ -637,6 +643,100 @@ class StorageConformance:
         assert self.browse(storage, org, "Bo", run_id="r2") == [second.id]
         assert self.browse(storage, org, "Bo", agent="fixer", run_id="r1") == []
 
+    def test_lists_filter_by_author_times_words_and_state(self, storage: Storage, org: Builder) -> None:
+        """Each filter leaves what it says, within the reach; those of the order by change too."""
+        with storage.begin(org.operator) as tx:
+            now = tx.now
+
+        def save(name: str, text: str, **more: Any) -> Memory:
+            return org.save(storage, org.memory(name, text, "organization", **more), operator=True)
+
+        first = save("Bo", "blue crane", created_at=START, updated_at=START + timedelta(days=3))
+        second = save("Di", "red crane", created_at=START + timedelta(days=1), updated_at=START + timedelta(days=1))
+        past = save(
+            "Bo",
+            "old kettle",
+            created_at=START + timedelta(days=2),
+            updated_at=START + timedelta(days=2),
+            valid_until=now - timedelta(days=1),
+        )
+        waits = save("Bo", "odd kettle", created_at=START + timedelta(days=4), updated_at=START + timedelta(days=4), flags=[Flag.FYI])
+        replaced = save("Bo", "crane", created_at=START + timedelta(days=5), updated_at=START + timedelta(days=5), superseded_by=second.id)
+        hidden = org.save(storage, org.memory("Di", "blue crane", "personal"))
+        everything = [replaced.id, waits.id, past.id, second.id, first.id]
+        assert self.browse(storage, org, "Bo") == everything
+        assert self.browse(storage, org, "Bo", author=org.people["Di"].id) == [second.id]
+        assert self.browse(storage, org, "Di", author=org.people["Di"].id) == [second.id, hidden.id]
+        assert self.browse(storage, org, "Bo", since=START + timedelta(days=1), until=START + timedelta(days=4)) == [past.id, second.id]
+        assert self.browse(storage, org, "Bo", terms=("crane",)) == [replaced.id, second.id, first.id]
+        assert self.browse(storage, org, "Bo", terms=("crane", "blue")) == [first.id]
+        assert self.browse(storage, org, "Bo", terms=("cr%", "' | 'crane")) == []
+        assert self.browse(storage, org, "Bo", flagged=True) == [waits.id]
+        assert self.browse(storage, org, "Bo", flagged=False) == [id_ for id_ in everything if id_ != waits.id]
+        assert self.browse(storage, org, "Bo", superseded=True) == [replaced.id]
+        assert self.browse(storage, org, "Bo", superseded=False, expired=False) == [waits.id, second.id, first.id]
+        assert self.browse(storage, org, "Bo", expired=True) == [past.id]
+        assert self.browse(storage, org, "Bo", expires_before=now) == [past.id]
+        assert self.browse(storage, org, "Bo", replaced_by=second.id) == [replaced.id]
+        changed = [replaced.id, waits.id, first.id, past.id, second.id]
+        assert self.browse(storage, org, "Bo", by_change=True) == changed
+        assert self.browse(storage, org, "Bo", by_change=True, oldest_first=True) == changed[::-1]
+        assert self.browse(storage, org, "Bo", by_change=True, after=(waits.updated_at, waits.id)) == changed[2:]
+
+    def test_what_is_forgotten_is_not_found_by_words(self, storage: Storage, org: Builder) -> None:
+        """It is listed under FORGOTTEN, and filtered by what is not text."""
+        bo = org.people["Bo"].id
+        memory = org.save(storage, org.memory("Bo", "blue crane", "organization"))
+        org.change(storage, memory, forgotten_at=START, forgotten_by=bo)
+        assert self.browse(storage, org, "Bo", Listing.FORGOTTEN, author=bo) == [memory.id]
+        assert self.browse(storage, org, "Bo", Listing.FORGOTTEN, terms=("crane",)) == []
+
+    def test_the_audit_log_is_searched_backwards(self, storage: Storage, org: Builder) -> None:
+        """By each of its columns, in pages, and counted no further than asked."""
+        ada, bo = org.people["Ada"].id, org.people["Bo"].id
+        target, connection = new_id(), org.connections["Bo"].id
+        acts = [
+            Act("memory.correct", bo, connection, target, ApprovedVia.NONE, "planner", "r1"),
+            Act("memory.forget", ada, None, target, ApprovedVia.PERSON),
+            Act("memoryxforget", bo),
+            Act("memory.forget", bo, None, new_id(), ApprovedVia.FLAG, None, "r1"),
+        ]
+        for act in acts:
+            with storage.begin(org.operator, act):
+                pass
+        token = REQUEST.set("request-1")
+        try:
+            with storage.begin(org.operator, Act("person.disable", ada)):
+                pass
+        finally:
+            REQUEST.reset(token)
+
+        def found(limit: int = 10, **more: Any) -> list[str]:
+            with storage.begin(org.operator) as tx:
+                rows = tx.find_audit(AuditSearch(limit, **more))
+                assert tx.count_audit(AuditSearch(limit, **more)) == len(rows)
+                assert all(row.intact for row in rows)
+                return [row.act.action for row in rows]
+
+        assert found(3) == ["person.disable", "memory.forget", "memoryxforget"]
+        with storage.begin(org.operator) as tx:
+            newest = tx.find_audit(AuditSearch(1))[0]
+        assert found(1, before=newest.position) == ["memory.forget"]
+        assert found(actor=ada, action="memory.*") == ["memory.forget"]
+        assert found(action="memory.*", actor=bo) == ["memory.forget", "memory.correct"]
+        assert found(action="memory_*") == []
+        assert found(action="memory.correct") == ["memory.correct"]
+        assert found(target=target) == ["memory.forget", "memory.correct"]
+        assert found(connection=connection) == ["memory.correct"]
+        assert found(agent="planner") == ["memory.correct"]
+        assert found(run_id="r1") == ["memory.forget", "memory.correct"]
+        assert found(result="person") == ["memory.forget"]
+        assert found(request="request-1") == ["person.disable"]
+        assert found(since=newest.at) == ["person.disable"]
+        assert "person.disable" not in found(100, until=newest.at)
+        with storage.begin(org.reach(storage, "Ada")) as tx, pytest.raises(RuntimeError):
+            tx.find_audit(AuditSearch(1))
+
     def test_doubtful_labels_find_nothing_for_others(self, storage: Storage, org: Builder) -> None:
         """A label that only its person sees is no filter for anybody else."""
         memory = org.memory("Bo", "one", "organization")
@@ -894,6 +994,7 @@ class StorageConformance:
             tx.write_ticket(expired)
         with storage.begin(org.reach(storage, "Bo")) as tx:
             assert tx.tickets() == tx.tickets(undecided_only=True) == [open_]
+            assert open_ in tx.tickets(expired_too=True)
         with storage.begin(org.reach(storage, "Di")) as tx:
             assert tx.tickets() == []
         with storage.begin(org.operator) as tx:
@@ -974,13 +1075,45 @@ class StorageConformance:
         with storage.begin(org.operator, Act("memory.purge", target=first.id)) as tx:
             receipt = tx.erase(first.id)
         assert receipt
-        assert not any(word in text for text in (*receipt, *receipt.values()) for word in ("first", "second", "secret", "words "))
-        assert any(len(text) == 64 for text in receipt.values())
+        # Counts alone: a digest would let whoever keeps the log guess a short text.
+        assert all(text.isdecimal() for text in receipt.values())
         with storage.begin(org.operator) as tx:
             assert tx.count_memories() == 1
             assert tx.memory(first.id) is None
             assert tx.versions(first.id) == ()
             assert tx.forgotten_before(START + timedelta(seconds=1), 10) == []
+
+    def test_who_may_restore_erases_from_the_trash(self, storage: Storage, org: Builder) -> None:
+        """Only what was locked and is forgotten; links to it end, its idempotency key stays taken."""
+        older = org.save(storage, org.memory("Bo", "older", "organization"))
+        memory = org.save(storage, org.memory("Bo", "first secret words", "organization"), indexed("first", unit(1, 0, 0, 0)))
+        org.change(storage, older, superseded_by=memory.id)
+        with storage.begin(org.reach(storage, "Bo"), org.act("Bo", "memory.remember")) as tx:
+            tx.claim("key", "digest", memory.id)
+        with storage.begin(org.reach(storage, "Bo"), org.act("Bo", "memory.erase", memory.id)) as tx:
+            assert tx.memory(memory.id, lock=True) is not None
+            with pytest.raises(LookupError):
+                tx.erase_forgotten(memory.id)
+        org.change(storage, memory, forgotten_at=START, forgotten_by=memory.author)
+        with storage.begin(org.reach(storage, "Di", Permission.RESTORE), org.act("Di", "memory.erase", memory.id)) as tx:
+            assert tx.memory(memory.id, lock=True) is None
+            with pytest.raises(LookupError):
+                tx.erase_forgotten(memory.id)
+        with storage.begin(org.reach(storage, "Bo", Permission.RESTORE), org.act("Bo", "memory.erase", memory.id)) as tx:
+            assert tx.memory(memory.id, lock=True) is not None
+            receipt = tx.erase_forgotten(memory.id)
+        assert receipt["versions"] == "1"
+        assert receipt["vectors"] == "1"
+        with storage.begin(org.operator) as tx:
+            assert tx.memory(memory.id) is None
+            assert tx.versions(memory.id) == ()
+            assert tx.unindexed(MODEL, 10) == [found for found in tx.unindexed(MODEL, 10) if found.memory == older.id]
+            left = tx.memory(older.id)
+        assert left is not None
+        assert left.superseded_by is None
+        assert not left.superseded
+        with storage.begin(org.reach(storage, "Bo")) as tx:
+            assert tx.claimed("key") == Claim(memory.id, "", False)
 
     def test_upkeep_is_for_operators(self, storage: Storage, org: Builder) -> None:
         """A person's transaction refuses it, whoever the person is."""
@@ -1032,6 +1165,8 @@ class StorageConformance:
         assert mine.get("elsewhere", "a:1") is None
         assert mine.keys(here, "a:") == ["a:1", "a:2"]
         assert mine.keys(here, "%") == []
+        assert mine.items(here, "a:") == {"a:1": value, "a:2": {}}
+        assert mine.items(here, "%") == {} == other.items(here, "")
         assert mine.change(here, "a:2", lambda old: {**(old or {}), "more": 1}) == {"more": 1}
         assert mine.change(here, "a:1", lambda old: None) is None
         assert mine.get(here, "a:1") is None

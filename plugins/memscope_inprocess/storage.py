@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from memscope.contracts.requests import noted
 from memscope.contracts.storage import Operator, Revoked, Stale, Transaction
 from memscope.errors import Unavailable
 from memscope.model.audience import Audience, Reach
@@ -57,6 +58,11 @@ class InProcessRecords:
         """The keys that begin with a prefix, in order."""
         return sorted(key for owner, key in list(self._values) if owner == organization and key.startswith(prefix))
 
+    def items(self, organization: str, prefix: str) -> Mapping[str, Mapping[str, Any]]:
+        """The records whose keys begin with a prefix, by key, in order."""
+        found = {key: self.get(organization, key) for key in self.keys(organization, prefix)}
+        return {key: value for key, value in found.items() if value is not None}
+
 
 class InProcessStorage:
     """A provider of `memscope_storage`. `clock` gives the time of transactions."""
@@ -89,6 +95,15 @@ class InProcessStorage:
     def organizations(self) -> Sequence[Organization]:
         """All of them, by slug."""
         return sorted((tenant.organization for tenant in self._tenants.values()), key=lambda organization: organization.slug)
+
+    def find_organization(self, slug: str) -> str | None:
+        """The id of the organization with this slug."""
+        return next((one.id for one in self.organizations() if one.slug == slug), None)
+
+    def any_organization(self) -> tuple[str, bool] | None:
+        """The first by slug, and whether it is alone."""
+        known = self.organizations()
+        return (known[0].id, len(known) == 1) if known else None
 
     def roster(self, organization: str, known: Roster | None = None) -> Roster:
         """The organization at its current epoch."""
@@ -126,7 +141,7 @@ class InProcessStorage:
                 said = transaction.act or act
                 if isinstance(reach, Operator):
                     said = replace(said, detail={**said.detail, "reason": reach.reason})
-                done.append(transaction.now, said)
+                done.append(transaction.now, replace(said, detail=noted(said.detail)))
                 self._keep(done)
 
     def intern(self, organization: str, audience: Audience) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 
 from memscope.contracts.embedding import Vectors
+from memscope.contracts.requests import DETAIL
 from memscope.contracts.storage import (
+    AuditSearch,
     Browse,
     Claim,
     Hit,
@@ -92,17 +94,12 @@ class InProcessTransaction:
 
     def browse(self, page: Browse) -> list[Memory]:
         """A page."""
-        reviewing = page.listing is Listing.REVIEW
-        ascending = reviewing or page.oldest_first
+        ascending = page.listing is Listing.REVIEW or page.oldest_first
         found = [self._shown(stored) for stored in self._any.memories.values() if self._lists(stored, page)]
-
-        def position(memory: Memory) -> tuple[datetime, str]:
-            return (min(review.opened_at for review in memory.reviews) if reviewing else memory.created_at), memory.id
-
-        found.sort(key=position, reverse=not ascending)
+        found.sort(key=page.position, reverse=not ascending)
         if page.after is not None:
             after = page.after
-            found = [memory for memory in found if (position(memory) > after if ascending else position(memory) < after)]
+            found = [memory for memory in found if (page.position(memory) > after if ascending else page.position(memory) < after)]
         return found[: page.limit]
 
     def count_reviews(self) -> int:
@@ -171,13 +168,13 @@ class InProcessTransaction:
             raise LookupError("the ticket is somebody else's")
         self._writing().tickets[ticket.id] = ticket
 
-    def tickets(self, *, undecided_only: bool = False) -> list[Ticket]:
+    def tickets(self, *, undecided_only: bool = False, expired_too: bool = False) -> list[Ticket]:
         """Those that have not expired, newest first."""
         found = [
             ticket
             for ticket in self._any.tickets.values()
             if (isinstance(self._reach, Operator) or ticket.person == self._reach.person)
-            and ticket.expires_at > self._now
+            and (expired_too or ticket.expires_at > self._now)
             and not (undecided_only and ticket.decided_at is not None)
         ]
         return sorted(found, key=lambda ticket: (ticket.created_at, ticket.id), reverse=True)
@@ -286,6 +283,16 @@ class InProcessTransaction:
     def erase(self, memory: str) -> Mapping[str, str]:
         """Erase one memory and everything derived from it."""
         self._operating()
+        return self._erase(memory)
+
+    def erase_forgotten(self, memory: str) -> Mapping[str, str]:
+        """The same for a forgotten memory that this transaction has locked."""
+        stored = self._writing().memories.get(memory)
+        if memory not in self._locked or stored is None or stored.memory.forgotten_at is None:
+            raise LookupError("lock the forgotten memory before erasing it")
+        return self._erase(memory)
+
+    def _erase(self, memory: str) -> Mapping[str, str]:
         tenant = self._writing()
         stored = tenant.memories.pop(memory)
         del tenant.numbers[stored.memory.number]
@@ -294,12 +301,10 @@ class InProcessTransaction:
                 tenant.memories[id_] = replace(other, memory=replace(other.memory, superseded_by=None))
         for ticket in [ticket for ticket in tenant.tickets.values() if ticket.memory == memory]:
             del tenant.tickets[ticket.id]
-        digest = hashlib.sha256("\0".join(version.content for version in stored.versions).encode()).hexdigest()
-        return {
-            "content_sha256": digest,
-            "versions": str(len(stored.versions)),
-            "vectors": str(sum(len(rows) for rows in stored.vectors.values())),
-        }
+        for key, claim in list(tenant.claims.items()):
+            if claim.memory == memory:
+                tenant.claims[key] = replace(claim, digest="")
+        return {"versions": str(len(stored.versions)), "vectors": str(sum(len(rows) for rows in stored.vectors.values()))}
 
     def all_memories(self, after: str | None, limit: int) -> list[Memory]:
         """Every memory, by id."""
@@ -309,6 +314,14 @@ class InProcessTransaction:
     def audit_rows(self, after: int, limit: int) -> list[AuditRow]:
         """The chain from a position on."""
         return list(self._operating().audit[after : after + limit])
+
+    def find_audit(self, search: AuditSearch) -> list[AuditRow]:
+        """Rows of the chain, newest first."""
+        return list(islice((row for row in reversed(self._operating().audit) if _takes(search, row)), search.limit))
+
+    def count_audit(self, search: AuditSearch) -> int:
+        """How many there are, up to the limit."""
+        return len(self.find_audit(search))
 
     # -- what is within the reach ------------------------------------------------------------------------------------
 
@@ -346,7 +359,7 @@ class InProcessTransaction:
         memory, listing = stored.memory, page.listing
         if page.kind not in (None, memory.kind) or not self._labelled(stored, page):
             return False
-        if page.within is not None and memory.audience not in page.within:
+        if (page.within is not None and memory.audience not in page.within) or not self._filtered(stored, page):
             return False
         if listing is Listing.REVIEW:
             return self._waits(memory)
@@ -360,6 +373,21 @@ class InProcessTransaction:
             current = (page.include_expired or not memory.expired(page.now)) and (page.include_superseded or not self._superseded(memory))
             return memory.kind is Kind.HANDOFF and not memory.tainted and current
         return True
+
+    def _filtered(self, stored: Stored, page: Browse) -> bool:
+        memory, until = stored.memory, stored.memory.valid_until
+        checks: tuple[Callable[[], bool], ...] = (
+            lambda: page.author in (None, memory.author),
+            lambda: page.since is None or memory.created_at >= page.since,
+            lambda: page.until is None or memory.created_at < page.until,
+            lambda: page.flagged in (None, memory.flagged),
+            lambda: page.superseded in (None, self._superseded(memory)),
+            lambda: page.expired in (None, memory.expired(page.now)),
+            lambda: page.expires_before is None or (until is not None and until < page.expires_before),
+            lambda: page.replaced_by in (None, memory.superseded_by),
+            lambda: not page.terms or (page.listing is not Listing.FORGOTTEN and set(page.terms) <= set(stored.terms)),
+        )
+        return all(check() for check in checks)
 
     def _labelled(self, stored: Stored, page: Browse) -> bool:
         """Whether some version has the labels asked for; doubtful labels are known to their own person alone."""
@@ -424,3 +452,21 @@ class InProcessTransaction:
     def _known(self, memory: Memory) -> None:
         if memory.audience not in self._any.audiences:
             raise UnknownAudience(memory.audience)
+
+
+def _takes(search: AuditSearch, row: AuditRow) -> bool:
+    act = row.act
+    prefix = search.action is not None and search.action.endswith("*")
+    return (
+        (search.before is None or row.position < search.before)
+        and (search.action is None or (act.action.startswith(search.action[:-1]) if prefix else act.action == search.action))
+        and search.actor in (None, act.actor)
+        and search.target in (None, act.target)
+        and search.connection in (None, act.connection)
+        and search.agent in (None, act.agent)
+        and search.run_id in (None, act.run_id)
+        and search.result in (None, act.approved_via.value)
+        and search.request in (None, act.detail.get(DETAIL))
+        and (search.since is None or row.at >= search.since)
+        and (search.until is None or row.at < search.until)
+    )

@@ -72,3 +72,13 @@ class PostgresRecords:
             {"plugin": self._plugin, "prefix": prefix},
         )
         return [key for (key,) in found]
+
+    def items(self, organization: str, prefix: str) -> Mapping[str, Mapping[str, Any]]:
+        """The records whose keys begin with a prefix, by key, in order."""
+        found = self._pool.ask(
+            organization,
+            """SELECT key, value FROM memscope.record
+               WHERE org_id = %(org)s AND plugin = %(plugin)s AND starts_with(key, %(prefix)s) ORDER BY key""",
+            {"plugin": self._plugin, "prefix": prefix},
+        )
+        return dict(found)

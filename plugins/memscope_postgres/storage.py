@@ -187,6 +187,18 @@ class PostgresStorage:
             found = connection.execute(f"SELECT {organizations.ORGANIZATION} FROM memscope.organization ORDER BY slug").fetchall()
         return [organizations.organization(row) for row in found]
 
+    def find_organization(self, slug: str) -> str | None:
+        """The id of the organization with this slug."""
+        with self.serving.borrow() as connection:
+            row = connection.execute("SELECT org_id FROM memscope.organization WHERE slug = %s", (slug,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def any_organization(self) -> tuple[str, bool] | None:
+        """The first by slug, and whether it is alone."""
+        with self.serving.borrow() as connection:
+            found = connection.execute("SELECT org_id FROM memscope.organization ORDER BY slug LIMIT 2").fetchall()
+        return (str(found[0][0]), len(found) == 1) if found else None
+
     def roster(self, organization: str, known: Roster | None = None) -> Roster:
         """The organization at its current epoch; `known` itself when its epoch is current."""
         with self.serving.borrow() as connection:

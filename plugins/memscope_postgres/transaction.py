@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import psycopg
 from psycopg.types.json import Jsonb
 
+from memscope.contracts.requests import noted
 from memscope.contracts.storage import (
+    AuditSearch,
     Browse,
     Claim,
     Hit,
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from memscope.contracts.embedding import Vectors
     from memscope_postgres.storage import PostgresStorage
 
+FEW_AUDIENCES = 50
+"""Looked up one by one in any case."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 #: Actions in these areas change no policy fact, so their transactions only share the organization's epoch row. All others take
@@ -190,6 +194,7 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
             raise ValueError("an act needs an organization")
         if self._operator is not None:
             act = replace(act, detail={**act.detail, "reason": self._operator.reason})
+        act = replace(act, detail=noted(act.detail))
         self._run(
             "SELECT memscope.append_audit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             (
@@ -213,6 +218,11 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
     def _plan(self, statement: str, values: Values | None = None) -> psycopg.Cursor[tuple[Any, ...]]:
         """A statement that is planned for its values each time: a plan for any reach would be slow for most."""
         return self._execute(statement, values, False)
+
+    def _plan_anew(self, statement: str, values: Values | None = None) -> psycopg.Cursor[tuple[Any, ...]]:
+        """A statement whose best plan depends on how frequent its very values are."""
+        self._run("SET LOCAL plan_cache_mode = auto")
+        return self._plan(statement, values)
 
     def _execute(self, statement: str, values: Values | None, prepare: bool | None) -> psycopg.Cursor[tuple[Any, ...]]:
         if self._lease is None:
@@ -366,15 +376,20 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
                     f"EXISTS (SELECT FROM memscope.memory_version v WHERE v.org_id = m.org_id AND v.memory_id = m.memory_id "
                     f"AND v.{label} = %({label})s{'' if self._terms is None else ' AND (NOT v.doubtful OR v.person_id = %(me)s)'})"
                 )
-        position = "m.opened_at" if reviewing else "m.created_at"
+        conditions += self._filters(page)
+        position = "m.opened_at" if reviewing else "m.updated_at" if page.by_change else "m.created_at"
         rising = reviewing or page.oldest_first
         if page.after is not None:
             conditions.append(f"({position}, m.memory_id) {'>' if rising else '<'} (%(at)s, %(after)s)")
         order = "ASC" if rising else "DESC"
         at, after = page.after or (None, None)
+        order = f"ORDER BY {position} {order}, m.memory_id {order} LIMIT %(limit)s"
+        if page.within is not None and terms is not None and page.listing in (Listing.ALL, Listing.MINE) and self._few(terms):
+            statement = self._by_audience(conditions[1:], order, author=bool(terms.mine))
+        else:
+            statement = f"SELECT {rows.MEMORY} FROM memscope.memory m WHERE {' AND '.join(conditions)} {order}"
         found = self._plan(
-            f"SELECT {rows.MEMORY} FROM memscope.memory m WHERE {' AND '.join(conditions)} "
-            f"ORDER BY {position} {order}, m.memory_id {order} LIMIT %(limit)s",
+            statement,
             {
                 "me": None,
                 **search.values(self._org, terms),
@@ -386,9 +401,65 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
                 "after": after,
                 "now": page.now,
                 "limit": page.limit,
+                "author": page.author,
+                "since": page.since,
+                "until": page.until,
+                "expires_before": page.expires_before,
+                "replaced_by": page.replaced_by,
+                "query": " & ".join(rows.quoted(term) for term in page.terms),
             },
         ).fetchall()
         return self._memories(found)
+
+    def _few(self, narrowed: Terms) -> bool:
+        """Whether a filter by audience leaves so little of the reach that reading in order would wade through what it leaves out."""
+        whole = 0 if self._terms is None else len(self._terms.anybody)
+        return len(narrowed.anybody) <= max(FEW_AUDIENCES, whole // 2)
+
+    def _by_audience(self, conditions: list[str], order: str, *, author: bool) -> str:
+        """The first of each audience, by its index, and of these the first: what a filter by audience leaves may lie far apart."""
+        condition = " AND ".join(conditions)
+        first = "SELECT m.* FROM memscope.memory m WHERE m.org_id = %(org)s AND"
+        parts = [
+            "SELECT x.* FROM unnest(%(anybody)s::int[]) AS a (id) CROSS JOIN LATERAL "
+            f"({first} m.audience_id = a.id AND {condition} {order}) x"
+        ]
+        if author:
+            parts.append(f"({first} m.author = %(me)s AND ({search.as_author('m')} OR false) AND {condition} {order})")
+        return f"SELECT {rows.MEMORY} FROM ({' UNION ALL '.join(parts)}) m {order}"
+
+    def _filters(self, page: Browse) -> list[str]:
+        """What a page's memories must be like beside the reach, as conditions on `memscope.memory m`."""
+        acts = "(m.superseded_by IS NOT NULL AND m.link_acts AND (m.link_until IS NULL OR m.link_until > %(now)s))"
+        past = "(m.valid_until IS NOT NULL AND m.valid_until <= %(now)s)"
+        conditions = [
+            condition
+            for given, condition in (
+                (page.author, "m.author = %(author)s"),
+                (page.since, "m.created_at >= %(since)s"),
+                (page.until, "m.created_at < %(until)s"),
+                # Both ends of the range, so that the planner sees how narrow it is.
+                (
+                    page.expires_before,
+                    "m.valid_until < %(expires_before)s" + (" AND m.valid_until > %(now)s" if page.expired is False else ""),
+                ),
+                (page.replaced_by, "m.superseded_by = %(replaced_by)s"),
+            )
+            if given is not None
+        ]
+        for wanted, condition in ((page.flagged, "m.flagged"), (page.superseded, acts), (page.expired, past)):
+            if wanted is not None:
+                conditions.append(condition if wanted else f"NOT {condition}")
+        if page.terms:
+            usable = page.listing is not Listing.FORGOTTEN and all(map(rows.usable, page.terms))
+            conditions.append(f"m.memory_id IN ({self._holding()})" if usable else "false")
+        return conditions
+
+    def _holding(self) -> str:
+        """Ids of memories that hold every term of `query`: row-level security shows this table's rows within the reach alone."""
+        if self._storage.leakproof or self._terms is None:
+            return "SELECT s.memory_id FROM memscope.memory_search s WHERE s.org_id = %(org)s AND s.terms @@ %(query)s::tsquery"
+        return "SELECT s.memory_id FROM memscope.search_found(%(query)s::tsquery) s"
 
     def _listed(self, terms: Terms | None, listing: Listing) -> str:
         """The reach as a condition on `memscope.memory m`; forgotten memories of one's own only where one forgot them oneself."""
@@ -528,10 +599,11 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
             "ticket", values, "ON CONFLICT (org_id, ticket_id) DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in values)
         )
 
-    def tickets(self, *, undecided_only: bool = False) -> list[Ticket]:
+    def tickets(self, *, undecided_only: bool = False, expired_too: bool = False) -> list[Ticket]:
         """The reader's tickets that have not expired, newest first; for an operator those of the organization."""
         found = self._run(
-            f"SELECT {_TICKET} FROM memscope.ticket WHERE org_id = %(org)s AND expires_at > now() "
+            f"SELECT {_TICKET} FROM memscope.ticket WHERE org_id = %(org)s "
+            + ("" if expired_too else "AND expires_at > now() ")
             + ("AND person_id = %(me)s " if self._terms is not None else "")
             + ("AND decided_at IS NULL " if undecided_only else "")
             + "ORDER BY created_at DESC, ticket_id DESC",
@@ -619,6 +691,14 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
         """The organization's connections, newest first."""
         return organizations.connections(self._run, self._org, person)
 
+    def erase_forgotten(self, memory: str) -> Mapping[str, str]:
+        """As `erase`, for a forgotten memory that this transaction has locked."""
+        self._writing()
+        row = self._run("SELECT memscope.erase_forgotten(%s)", (_uuid(memory),)).fetchone()
+        if row is None or row[0] is None:
+            raise LookupError("lock the forgotten memory before erasing it")
+        return {name: str(value) for name, value in row[0].items()}
+
     # upkeep
     def unindexed(self, model: str, limit: int) -> list[Unindexed]:
         """Memories, not erased, that lack vectors of a model."""
@@ -656,6 +736,16 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
         """The organization's audit chain from a position on."""
         self._operating()
         return upkeep.audit_rows(self._run, self._org, after, limit)
+
+    def find_audit(self, search: AuditSearch) -> list[AuditRow]:
+        """Rows of the organization's audit chain, newest first."""
+        self._operating()
+        return upkeep.find_audit(self._plan_anew, self._org, search)
+
+    def count_audit(self, search: AuditSearch) -> int:
+        """How many rows a search finds, counted up to its limit."""
+        self._operating()
+        return upkeep.count_audit(self._plan_anew, self._org, search)
 
 
 _TICKET = """ticket_id, person_id, connection_id, tool, memory_id, memory_version, digest, gaining, summary,

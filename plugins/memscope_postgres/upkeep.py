@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from memscope.contracts.storage import Unindexed
+from memscope.contracts.storage import AuditSearch, Unindexed
 from memscope.model.audit import Act, ApprovedVia, AuditRow
 from memscope_postgres import rows
 from memscope_postgres.organizations import Run
@@ -56,25 +55,19 @@ def forgotten_before(run: Run, org: str, moment: datetime, limit: int) -> list[s
 
 
 def erase(run: Run, org: str, memory: str) -> Mapping[str, str]:
-    """Erase one memory and everything derived from it; returns digests and counts."""
+    """Erase one memory and everything derived from it; returns counts."""
     key = {"org": org, "memory": memory}
     if run("SELECT FROM memscope.memory WHERE org_id = %(org)s AND memory_id = %(memory)s FOR UPDATE", key).fetchone() is None:
         raise KeyError(memory)
-    texts = run(
-        "SELECT content FROM memscope.memory_version WHERE org_id = %(org)s AND memory_id = %(memory)s ORDER BY version", key
-    ).fetchall()
     run("UPDATE memscope.memory SET superseded_by = NULL WHERE org_id = %(org)s AND superseded_by = %(memory)s", key)
     # The key stays taken, so that a late retry cannot save the memory again; what was made from its text goes.
     run("UPDATE memscope.idempotency SET digest = '' WHERE org_id = %(org)s AND memory_id = %(memory)s", key)
-    for table in ("memory_search", "ticket", "memory_version"):
-        run(f"DELETE FROM memscope.{table} WHERE org_id = %(org)s AND memory_id = %(memory)s", key)
-    vectors = run("DELETE FROM memscope.memory_vector WHERE org_id = %(org)s AND memory_id = %(memory)s", key).rowcount
-    run("DELETE FROM memscope.memory WHERE org_id = %(org)s AND memory_id = %(memory)s", key)
-    return {
-        "content_sha256": hashlib.sha256("\0".join(text for (text,) in texts).encode()).hexdigest(),
-        "versions": str(len(texts)),
-        "vectors": str(vectors),
+    gone = {
+        table: run(f"DELETE FROM memscope.{table} WHERE org_id = %(org)s AND memory_id = %(memory)s", key).rowcount
+        for table in ("memory_search", "ticket", "memory_version", "memory_vector")
     }
+    run("DELETE FROM memscope.memory WHERE org_id = %(org)s AND memory_id = %(memory)s", key)
+    return {"versions": str(gone["memory_version"]), "vectors": str(gone["memory_vector"])}
 
 
 def all_memories(run: Run, org: str, after: str | None, limit: int) -> list[tuple[Any, ...]]:
@@ -90,10 +83,68 @@ def all_memories(run: Run, org: str, after: str | None, limit: int) -> list[tupl
 def audit_rows(run: Run, org: str, after: int, limit: int) -> list[AuditRow]:
     """The chain from a position on."""
     found = run(
-        """SELECT position, at, action, actor, connection, target, approved_via, agent, run_id, detail, previous, digest
-           FROM memscope.audit WHERE org_id = %s AND position > %s ORDER BY position LIMIT %s""",
+        f"SELECT {_AUDIT} FROM memscope.audit WHERE org_id = %s AND position > %s ORDER BY position LIMIT %s",
         (org, after, limit),
     )
+    return _rows(found.fetchall())
+
+
+def find_audit(run: Run, org: str, search: AuditSearch) -> list[AuditRow]:
+    """Rows of the chain that a search finds, newest first."""
+    condition, values = _searched(org, search)
+    return _rows(run(f"SELECT {_AUDIT} FROM memscope.audit WHERE {condition} ORDER BY position DESC LIMIT %(limit)s", values).fetchall())
+
+
+def count_audit(run: Run, org: str, search: AuditSearch) -> int:
+    """How many a search finds, up to its limit."""
+    condition, values = _searched(org, search)
+    row = run(f"SELECT count(*) FROM (SELECT FROM memscope.audit WHERE {condition} LIMIT %(limit)s) AS x", values).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _searched(org: str, search: AuditSearch) -> tuple[str, dict[str, Any]]:
+    """A search as a condition, with its values."""
+    beginning = search.action is not None and search.action.endswith("*")
+    action = None if search.action is None else _literal(search.action[:-1]) + "%" if beginning else search.action
+    values = {
+        "before": search.before,
+        "actor": search.actor,
+        "action": action,
+        "target": search.target,
+        "connection": search.connection,
+        "agent": search.agent,
+        "run": search.run_id,
+        "result": search.result,
+        "request": search.request,
+        "since": search.since,
+        "until": search.until,
+    }
+    conditions = {
+        "before": "position < %(before)s",
+        "actor": "actor = %(actor)s",
+        "action": f"action {'LIKE' if beginning else '='} %(action)s",
+        "target": "target = %(target)s",
+        "connection": "connection = %(connection)s",
+        "agent": "agent = %(agent)s",
+        "run": "run_id = %(run)s",
+        "result": "approved_via = %(result)s",
+        "request": "detail ? 'request' AND detail ->> 'request' = %(request)s",
+        "since": "at >= %(since)s",
+        "until": "at < %(until)s",
+    }
+    given = [condition for name, condition in conditions.items() if values[name] is not None]
+    return " AND ".join(["org_id = %(org)s", *given]), {"org": org, "limit": search.limit, **values}
+
+
+def _literal(text: str) -> str:
+    """A text in which LIKE finds itself alone."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+_AUDIT = "position, at, action, actor, connection, target, approved_via, agent, run_id, detail, previous, digest"
+
+
+def _rows(found: Iterable[tuple[Any, ...]]) -> list[AuditRow]:
     return [
         AuditRow(
             position=position,

@@ -10,7 +10,7 @@ from memscope.errors import StartError
 if TYPE_CHECKING:
     import psycopg
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision; known here so that a start with nothing to do need not load Alembic. A test compares."""
 
 LOCK = 0x6D656D73636F7065
