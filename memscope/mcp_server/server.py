@@ -27,8 +27,9 @@ from mcp_types import Tool as Listed
 
 import memscope
 from memscope.approvals.consent import Consent
+from memscope.contracts.requests import REQUEST
 from memscope.core import Core
-from memscope.errors import MemScopeError, Unavailable
+from memscope.errors import Forbidden, MemScopeError, Unavailable
 from memscope.mcp_server import arguments, envelope
 from memscope.mcp_server.asking import with_consent
 from memscope.mcp_server.limits import Limits
@@ -36,6 +37,8 @@ from memscope.mcp_server.meter import ASKED, OK, Meter
 from memscope.mcp_server.principal import Local, bound, caller
 from memscope.mcp_server.tool import Tool
 from memscope.mcp_server.tools import browsing, changing, connector, recalling, reviewing, saving, team_server
+from memscope.model.ids import new_id
+from memscope.usage import CALLS
 
 NAME = "memscope"
 TOOLS: tuple[Tool, ...] = (
@@ -138,6 +141,7 @@ class Front:
         tool = self._by_name.get(params.name)
         if tool is None:
             raise MCPError(code=INVALID_PARAMS, message="Unknown tool")
+        REQUEST.set(new_id())
         started = time.perf_counter()
         outcome = OK
         try:
@@ -157,7 +161,13 @@ class Front:
 
     async def _answer(self, tool: Tool, context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> object:
         principal = await caller(self.core, context, self.local)
+        if principal.read_only and not tool.read_only:
+            raise Forbidden(
+                "The person allowed this client to read memories, and nothing else.",
+                hint="The person can connect the client again and allow it to save.",
+            )
         self.limits.take(f"call/{principal.connection}")
+        self.core.usage.note(principal.organization, CALLS, principal.connection)
         given = arguments.parse(tool.parameters, params.arguments or {})
         consent = Consent(given.pop("confirm_widen", False), given.pop("confirm_human", False))
         return await with_consent(context, params, consent, partial(_use, tool, self.core, principal, given))

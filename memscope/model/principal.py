@@ -18,3 +18,5 @@ class Principal:
     client: str
     """The name shown at consent or given to the token."""
     client_version: str | None = None
+    read_only: bool = False
+    """Whether the person allowed this connection to read and nothing else."""

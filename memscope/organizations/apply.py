@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -38,22 +38,26 @@ class Applied:
     """E-mail addresses of people who got their initial password."""
 
 
-def apply(core: Core, passwords: Passwords, file: OrganizationFile, *, dry_run: bool = False, prune: bool = False) -> Applied:
+def apply(
+    core: Core, passwords: Passwords, file: OrganizationFile, *, dry_run: bool = False, prune: bool = False, actor: str | None = None
+) -> Applied:
     """Create or update an organization in one transaction; applying the same file again changes nothing.
 
     A given list is the whole list; an omitted key or entry stays. With `prune`, omitted people are disabled, and omitted
     groups without memories and added topics removed. FileError, with the line, leaves everything as it was.
+    `actor` is the administrator who applies it in the console.
     """
     slug = file.organization["slug"]
     known = core.storage.organizations()
     existing = next((organization for organization in known if organization.slug == slug), None) or _unused(core, known)
     roster = core.rosters.current(existing.id) if existing is not None else _empty(file)
     initial = _initial_passwords(passwords, file, roster)
-    differ = _Differ(file, roster, existing is None)
+    _refuse_fixed(core, file)
+    differ = _Differ(file, roster, existing is None, core.settings.organization.values())
     steps = [*differ.steps(), *(differ.pruned() if prune else ())]
     texts = tuple(step.text for step in steps)
     if not dry_run and steps:
-        act = Act("organization.apply", target=roster.organization.id, detail={"changes": len(steps), "prune": prune})
+        act = Act("organization.apply", actor, target=roster.organization.id, detail={"changes": len(steps), "prune": prune})
         try:
             # Making an organization begins outside of any; what follows in the transaction is within the new one.
             operator = Operator("org apply", existing.id if existing is not None else None)
@@ -67,6 +71,13 @@ def apply(core: Core, passwords: Passwords, file: OrganizationFile, *, dry_run: 
         for email, password in initial.items():
             passwords.set_password(roster.organization.id, people[email], password)
     return Applied(slug, texts, tuple(initial))
+
+
+def _refuse_fixed(core: Core, file: OrganizationFile) -> None:
+    for key, value in core.settings.organization.values().items():
+        if file.organization.values.get(key, value) != value:
+            source = core.settings.fixed_by("organization", key)
+            raise FileError(f"Line {file.line('organization', 0, key)}: {key} is fixed by {source}; leave it out or write the same.")
 
 
 def _unused(core: Core, known: Sequence[Organization]) -> Organization | None:
@@ -101,7 +112,8 @@ def _initial_passwords(passwords: Passwords, file: OrganizationFile, roster: Ros
 class _Differ:
     """Compares a file with an organization, table by table, in an order in which each step finds what it names."""
 
-    def __init__(self, file: OrganizationFile, roster: Roster, new: bool) -> None:
+    def __init__(self, file: OrganizationFile, roster: Roster, new: bool, fixed: Mapping[str, Any]) -> None:
+        self._fixed = fixed
         self._file = file
         self._roster = roster
         self._new = new
@@ -125,7 +137,7 @@ class _Differ:
         values = dict(self._file.organization.values)
         if not self._roster.people and before.slug != values["slug"]:
             values = {"name": values["slug"]} | values
-        after = replace(before, **values)
+        after = replace(before, **values, **{key: value for key, value in self._fixed.items() if key not in values})
         if self._new:
             yield Step(f"+ organization {after.slug}", lambda transaction: transaction.write_organization(after))
             for topic in self._roster.topics.values():

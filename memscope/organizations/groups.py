@@ -18,7 +18,7 @@ from memscope.organizations.file import check_name, check_slug
 def add_group(
     core: Core, principal: Principal, kind: GroupKind, slug: str, name: str, aliases: Sequence[str] = (), team: str | None = None
 ) -> Group:
-    """Add a team or project; a project may name the id of its team. Conflict when a name is taken."""
+    """Add a team or project; a project may name the id of its team. InvalidArgument when a name is taken."""
     group = Group(new_id(), kind, check_slug(slug), check_name(name), tuple(check_name(alias) for alias in aliases), team)
 
     def write(transaction: Transaction, roster: Roster) -> Outcome:
@@ -54,13 +54,7 @@ def set_member(core: Core, principal: Principal, group_id: str, person_id: str, 
 
     def write(transaction: Transaction, roster: Roster) -> Outcome:
         nonlocal changed
-        if group_id not in roster.groups or person_id not in roster.people:
-            raise NotFound
-        members = roster.memberships.get(group_id, {})
-        changed = members.get(person_id) is not role
-        owners = [person for person, held in members.items() if held is GroupRole.OWNER]
-        if owners == [person_id] and role is not GroupRole.OWNER:
-            raise Conflict("This is the group's last owner; make somebody else one first.")
+        changed = check_member(roster, group_id, person_id, role)
         if changed:
             transaction.write_membership(group_id, person_id, role)
         return Outcome(group_id, {"person": person_id, "role": role.value if role is not None else None, "changed": changed})
@@ -69,19 +63,15 @@ def set_member(core: Core, principal: Principal, group_id: str, person_id: str, 
     return changed
 
 
-def remove_group(core: Core, principal: Principal, group_id: str) -> None:
-    """Remove a group that holds no memories. Conflict, with the count, when it does."""
-
-    def write(transaction: Transaction, roster: Roster) -> Outcome:
-        if group_id not in roster.groups:
-            raise NotFound
-        try:
-            transaction.remove_group(group_id)
-        except ValueError as error:
-            raise Conflict(str(error)) from None
-        return Outcome(group_id, {"slug": roster.groups[group_id].slug})
-
-    carry_out(core, principal, "group.remove", admins, write)
+def check_member(roster: Roster, group_id: str, person_id: str, role: GroupRole | None) -> bool:
+    """Whether somebody's place in a group would change. NotFound; Conflict when it would take the last owner."""
+    if group_id not in roster.groups or person_id not in roster.people:
+        raise NotFound
+    members = roster.memberships.get(group_id, {})
+    owners = [person for person, held in members.items() if held is GroupRole.OWNER]
+    if owners == [person_id] and role is not GroupRole.OWNER:
+        raise Conflict("This is the group's last owner; make somebody else one first.")
+    return members.get(person_id) is not role
 
 
 def _check(roster: Roster, group: Group) -> None:
@@ -89,7 +79,8 @@ def _check(roster: Roster, group: Group) -> None:
         team = roster.groups.get(group.team)
         if group.kind is not GroupKind.PROJECT or team is None or team.kind is not GroupKind.TEAM:
             raise InvalidArgument("team", "Only a project belongs to a team, and to one of this organization.")
-    for name in (group.slug, *group.aliases):
-        other = roster.find_group(name, group.kind)
-        if other is not None and other.id != group.id:
-            raise Conflict(f"The {group.kind.value} {other.slug} goes by {name} already.")
+    for field, names in (("slug", (group.slug,)), ("aliases", group.aliases)):
+        for name in names:
+            other = roster.find_group(name, group.kind)
+            if other is not None and other.id != group.id:
+                raise InvalidArgument(field, f"The {group.kind.value} {other.slug} goes by {name} already.")

@@ -18,13 +18,18 @@ from memscope.model.audit import Act
 from memscope.model.organization import Organization, Person, Roster
 from memscope.model.principal import Principal
 from memscope.organizations.changes import Outcome, admins, carry_out
+from memscope.organizations.passwords import names_of
 from memscope.organizations.setting_up import LinkSpent
 
 HOURS = 72
+RESET_HOURS = 1
+"""For somebody who has a password: the link replaces it."""
 
 
-def invite(core: Core, principal: Principal, person_id: str) -> str:
-    """A new one-time link's token for somebody active; links made for them before stop working. Only its hash is kept.
+def invite(core: Core, principal: Principal, person_id: str, hours: int = HOURS) -> str:
+    """A new one-time link's token for somebody active, good for so many hours; links made for them before stop working.
+
+    Only its hash is kept.
 
     It sets their password, whether or not they have one: administrators neither see nor choose it.
     """
@@ -34,12 +39,12 @@ def invite(core: Core, principal: Principal, person_id: str) -> str:
             raise NotFound
         if not roster.people[person_id].active:
             raise Conflict("A disabled person cannot sign in; enable them first.")
-        return Outcome(person_id)
+        return Outcome(person_id, {"hours": hours})
 
     # The audit row first: no link is ever given out without one.
     carry_out(core, principal, "person.invite", admins, write)
     secret = secrets.token_urlsafe(32)
-    record = {"hash": _hash(secret), "expires": (core.clock() + timedelta(hours=HOURS)).isoformat()}
+    record = {"hash": _hash(secret), "expires": (core.clock() + timedelta(hours=hours)).isoformat()}
     core.storage.records("setup").put(principal.organization, _key(person_id), record)
     return f"{uuid.UUID(principal.organization).hex}.{uuid.UUID(person_id).hex}.{secret}"
 
@@ -61,7 +66,7 @@ def accept(core: Core, passwords: Passwords, token: str, password: str) -> tuple
     """Set the password and use the link up; of two at once one succeeds. InvalidArgument for a weak one: the link still works."""
     organization, person = invited(core, token)
     try:
-        passwords.refuse_weak(password)
+        passwords.refuse_weak(password, names_of(organization, person.name, person.email))
     except ValueError as error:
         raise InvalidArgument("password", str(error)) from None
     secret, claimed = _parsed(token)[2], False

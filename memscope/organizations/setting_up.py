@@ -19,6 +19,7 @@ from memscope.model.audit import Act
 from memscope.model.ids import new_id
 from memscope.model.organization import Organization, Person, Role, Roster
 from memscope.organizations.file import check_email, check_name
+from memscope.organizations.passwords import names_of
 from memscope.organizations.topics import built_in_topics
 
 LINK_HOURS = 24
@@ -34,7 +35,7 @@ def first_organization(core: Core) -> Organization | None:
     with core.storage.lead("first organization") as leading:
         if not leading or core.storage.organizations():
             return None
-        organization = Organization(new_id(), "organization", "Organization")
+        organization = Organization(new_id(), "organization", "Organization", **core.settings.organization.values())
         act = Act("organization.create", target=organization.id)
         with core.storage.begin(Operator("first start", None), act) as transaction:
             transaction.write_organization(organization)
@@ -82,11 +83,11 @@ def use_link(core: Core, passwords: Passwords, token: str, *, name: str, email: 
     InvalidArgument for a name, address or password that will not do; the link then still works.
     """
     name, email = check_name(name), check_email(email)
+    organization = link_organization(core, token)
     try:
-        passwords.refuse_weak(password)
+        passwords.refuse_weak(password, names_of(organization, name, email))
     except ValueError as error:
         raise InvalidArgument("password", str(error)) from None
-    organization = link_organization(core, token)
     _, secret = _parsed(token)
     roster = core.rosters.current(organization.id)
     known = roster.find_person(email)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from memscope.contracts.identity import BadCredential, IdentityProvider, Passwords, Tokens
+from memscope.contracts.events import Event
+from memscope.contracts.grants import WRITE, Grants
+from memscope.contracts.identity import BadCredential, IdentityProvider, Passwords, SecondFactors, Tokens
 from memscope.contracts.storage import Operator, Records, Storage
 from memscope.core import Core
 from memscope.errors import StartError
@@ -55,16 +57,40 @@ class Identities:
                 return provider
         raise StartError("None of the identity providers keeps passwords; add accounts to [identity] providers.")
 
+    @property
+    def second_factors(self) -> SecondFactors:
+        """The first provider that keeps second factors. StartError when none does."""
+        for provider in self.providers:
+            if isinstance(provider, SecondFactors):
+                return provider
+        raise StartError("None of the identity providers keeps second factors; add accounts to [identity] providers.")
 
-def authenticate(core: Core, identities: Identities, token: str, client_version: str | None = None) -> Principal | None:
-    """Who a bearer token means now: None when it is nobody's, revoked, expired, or its person is disabled."""
+    @property
+    def grants(self) -> Grants | None:
+        """The first provider that is an authorization server for agents; None: they use access tokens."""
+        return next((provider for provider in self.providers if isinstance(provider, Grants)), None)
+
+
+def authenticate(
+    core: Core, identities: Identities, token: str, client_version: str | None = None, *, audience: str | None = None
+) -> Principal | None:
+    """Who a bearer token means now: None when it is nobody's, revoked, expired, or its person is disabled.
+
+    A token that is bound to one resource (RFC 8707) means nobody at any other: `audience` is the one that is asked.
+    """
     for provider in identities.providers:
         try:
             found = provider.authenticate(token)
         except BadCredential:
             return None
-        if found is not None:
-            return principal_on(core, found.organization, found.person, found.connection, client_version)
+        if found is None:
+            continue
+        if found.audience not in (None, audience) or (found.expires_at is not None and found.expires_at <= core.clock()):
+            return None
+        principal = principal_on(core, found.organization, found.person, found.connection, client_version)
+        if principal is None or found.scopes is None or WRITE in found.scopes:
+            return principal
+        return replace(principal, read_only=True)
     return None
 
 
@@ -123,10 +149,11 @@ def console_connection(core: Core, organization: str, person: str) -> Connection
 
 
 def note_sign_in(core: Core, organization: str, action: str, person: str | None, **detail: str | int | bool | None) -> None:
-    """Write a sign-in, a failed one or a sign-out into the audit log. `person` is None for an address that nobody has."""
+    """Write something about signing in into the audit log, and tell plugins of it. `person` is None for an address that nobody has."""
     act = Act(f"console.{action}", person, target=person, detail=detail)
     with core.storage.begin(Operator("console sign-in", organization), act):
         pass
+    core.hooks.event(Event(act.action, organization, core.clock(), person, person, detail))
 
 
 def choose_organization(storage: Storage, slug: str | None) -> Organization:

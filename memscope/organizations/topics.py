@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,12 +11,14 @@ from memscope.core import Core
 from memscope.errors import Conflict, InvalidArgument
 from memscope.model.audience import Sensitivity
 from memscope.model.ids import new_id
-from memscope.model.organization import GroupKind, Roster, Topic
+from memscope.model.organization import Group, GroupKind, Roster, Topic
 from memscope.model.principal import Principal
 from memscope.organizations.changes import Outcome, admins, carry_out
 from memscope.organizations.file import NAME_MAX, check_description, check_name, check_slug
 
 PHRASE_MIN = 3
+BENCH_RECORDS = "bench"
+"""The records that hold what was put on a topic's bench to stay, under the topic's id."""
 
 
 def built_in_topics() -> tuple[Topic, ...]:
@@ -79,20 +82,27 @@ def checked_topic(
         topic,
         key=check_slug(topic.key),
         name=check_name(name),
-        aliases=tuple(dict.fromkeys(check_name(alias) for alias in aliases)),
+        aliases=tuple(dict.fromkeys(_named("aliases", alias) for alias in aliases)),
         description=check_description(description),
-        phrases=tuple(dict.fromkeys(check_name(phrase) for phrase in phrases)),
+        phrases=tuple(dict.fromkeys(_named("phrases", phrase) for phrase in phrases)),
         sensitivity=sensitivity,
         teams=teams,
         guarding=topic.guarding or bool(teams),
     )
 
 
+def _named(field: str, text: str) -> str:
+    try:
+        return check_name(text)
+    except InvalidArgument as error:
+        raise InvalidArgument(field, error.message.replace("name", f"\u201c{text[:40]}\u201d", 1)) from None
+
+
 def save_topic(core: Core, principal: Principal, expected: Topic | None, after: Topic) -> Topic:
     """Add a topic (`expected` None), or change one as long as it is still as `expected`.
 
-    Conflict when somebody else was faster, or another topic goes by its key, name or an alias. Memories stored before keep
-    their topics; `memscope reclassify` judges them again.
+    Conflict when somebody else was faster, InvalidArgument when another topic goes by its key, name or an alias. Memories
+    stored before keep their topics until they are judged again.
     """
 
     def write(transaction: Transaction, roster: Roster) -> Outcome:
@@ -101,15 +111,40 @@ def save_topic(core: Core, principal: Principal, expected: Topic | None, after: 
         for team in after.teams:
             if team not in roster.groups or roster.groups[team].kind is not GroupKind.TEAM:
                 raise InvalidArgument("teams", "A guard team is a team of this organization.")
-        for name in (after.key, after.name, *after.aliases):
-            other = roster.find_topic(name)
-            if other is not None and other.id != after.id:
-                raise Conflict(f"The topic {other.key} goes by {name} already.")
+        refuse_taken(roster, after)
         transaction.write_topic(after)
         return Outcome(after.id, {"key": after.key, "sensitivity": after.sensitivity.label, "teams": len(after.teams)})
 
     carry_out(core, principal, "topic.add" if expected is None else "topic.change", admins, write)
     return after
+
+
+def refuse_taken(roster: Roster, topic: Topic) -> None:
+    """InvalidArgument when another topic goes by the key, the name or an alias, whatever its case, width and spaces."""
+    taken = {
+        plain(name): other for other in roster.topics.values() if other.id != topic.id for name in (other.key, other.name, *other.aliases)
+    }
+    for field, names in (("key", (topic.key,)), ("name", (topic.name,)), ("aliases", topic.aliases)):
+        for name in names:
+            if (other := taken.get(plain(name))) is not None:
+                raise InvalidArgument(field, f"The topic {other.name} goes by \u201c{name}\u201d already.")
+
+
+def plain(text: str) -> str:
+    """A name or phrase as it is compared: without case, width and spaces of its own."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def empty_teams(roster: Roster, topic: Topic) -> tuple[Group, ...]:
+    """The guard teams in which nobody active is, by name."""
+    teams = (roster.groups[team] for team in topic.teams if team in roster.groups)
+    nobody = (team for team in teams if not any(roster.people[person].active for person in roster.memberships.get(team.id, ())))
+    return tuple(sorted(nobody, key=lambda team: team.name.casefold()))
+
+
+def with_draft(roster: Roster, draft: Topic) -> Roster:
+    """The organization as it would be with a topic as in a draft."""
+    return replace(roster, topics={**roster.topics, draft.id: draft})
 
 
 def remove_topic(core: Core, principal: Principal, expected: Topic) -> None:
@@ -124,3 +159,4 @@ def remove_topic(core: Core, principal: Principal, expected: Topic) -> None:
         return Outcome(expected.id, {"key": expected.key})
 
     carry_out(core, principal, "topic.remove", admins, write)
+    core.storage.records(BENCH_RECORDS).change(principal.organization, expected.id, lambda _: None)

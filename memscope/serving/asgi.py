@@ -22,12 +22,13 @@ from memscope.errors import StartError, Unavailable
 from memscope.mcp_server.envelope import unavailable
 from memscope.mcp_server.server import Front
 from memscope.model.organization import Role
-from memscope.serving.gate import Gate, HostCheck, Hosts, bearer, error, same, state, unauthorized
+from memscope.serving.gate import MCP_PATH, TOKEN_PATH, Gate, HostCheck, Hosts, bearer, error, same, state, unauthorized
 
-MCP_PATH = "/mcp"
 CONSOLE_PATH = "/admin"
+OAUTH_PATH = "/oauth"
+"""The web part that lets agents sign in through the browser; without it they bring access tokens."""
 _PROBES = ("/healthz", "/readyz")
-_OURS = (*_PROBES, "/metrics", MCP_PATH)
+_OURS = (*_PROBES, "/metrics", MCP_PATH, TOKEN_PATH)
 _NO_CONSOLE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>MemScope</title></head>
 <body><main><h1>MemScope is running</h1>
@@ -47,9 +48,9 @@ def build(app: MemScope, *, around_mcp: Callable[[ASGIApp], ASGIApp] | None = No
     # Stateful, so that clients of the handshake era can be asked and are known by name; answers to them are streams
     # for the same reason.
     sessions = StreamableHTTPSessionManager(front.server())
-    gate = Gate(app, hosts, front.limits, sessions.handle_request)
-    mcp: ASGIApp = gate if around_mcp is None else around_mcp(gate)
     parts = app.core.hooks.web_parts(app)
+    gate = Gate(app, hosts, front.limits, sessions.handle_request, oauth=any(part.path == OAUTH_PATH for part in parts))
+    mcp: ASGIApp = gate if around_mcp is None else around_mcp(gate)
     for part in parts:
         if part.path in _OURS:
             raise StartError(f"A plugin adds {part.path}, which is MemScope's own address; block that plugin.")
@@ -57,7 +58,7 @@ def build(app: MemScope, *, around_mcp: Callable[[ASGIApp], ASGIApp] | None = No
         Route("/healthz", _healthz),
         Route("/readyz", _readyz(app)),
         Route("/metrics", _metrics(app, gate, front)),
-        *(_every_method(path, mcp) for path in (MCP_PATH, f"{MCP_PATH}/")),
+        *(_every_method(path, mcp) for path in (MCP_PATH, f"{MCP_PATH}/", TOKEN_PATH, f"{TOKEN_PATH}/")),
         *(Mount(part.path, part.app) for part in parts),
     ]
     if all(part.path != CONSOLE_PATH for part in parts):

@@ -6,6 +6,7 @@ import hmac
 import json
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,14 +21,20 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memscope.app import MemScope
+from memscope.contracts.grants import SCOPES
 from memscope.errors import MemScopeError, RateLimited, Unavailable
 from memscope.mcp_server.envelope import unavailable
 from memscope.mcp_server.limits import Limits
 from memscope.mcp_server.principal import SCOPE_KEY
+from memscope.mcp_server.server import TOOLS
 from memscope.model.principal import Principal
 from memscope.organizations.signing_in import authenticate
 from memscope.settings import ServerSettings
 
+MCP_PATH = "/mcp"
+TOKEN_PATH = f"{MCP_PATH}/token"
+"""The same for clients that bring an access token, without a word of OAuth."""
+CHANGING = frozenset(tool.name for tool in TOOLS if not tool.read_only)
 BODY_MAX = 4 * 1024 * 1024
 """Bytes of a request to `/mcp`."""
 TOKEN_MAX = 8192
@@ -103,10 +110,13 @@ class HostCheck:
 class Gate:
     """`/mcp` from the outside: origin, preflight, sign-in, rate of new sessions, size; then the protocol."""
 
-    def __init__(self, app: MemScope, hosts: Hosts, limits: Limits, protocol: ASGIApp) -> None:
+    def __init__(self, app: MemScope, hosts: Hosts, limits: Limits, protocol: ASGIApp, *, oauth: bool = False) -> None:
+        """`oauth`: whether clients are told where a person can sign in."""
         self._memscope = app
+        self._oauth = oauth
+        self._server = app.core.settings.server
         self._hosts = hosts
-        self._protocol = RequestBodyLimitMiddleware(_mending(_in_own_words(protocol)), BODY_MAX)
+        self._protocol = RequestBodyLimitMiddleware(self._stepping_up(_mending(_in_own_words(protocol))), BODY_MAX)
         self._limits = limits
         self._sign_ins = anyio.CapacityLimiter(_SIGN_INS)
 
@@ -124,11 +134,40 @@ class Gate:
         response = await self._let_in(scope, headers)
         await (response or self._protocol)(scope, receive, send)
 
+    def _stepping_up(self, app: ASGIApp) -> ASGIApp:
+        """Answer a change by a connection that may only read with 403 and the scopes it lacks, so that its client asks the person."""
+
+        async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["method"] != "POST" or not scope[SCOPE_KEY].read_only:
+                await app(scope, receive, send)
+                return
+            # The size limit before us has put the body into one message.
+            message = await receive()
+            if _called(message.get("body", b"")) in CHANGING:
+                refused = insufficient(address_of(self._server, scope))
+                await refused(scope, receive, send)
+                return
+            first = True
+
+            async def receiving() -> Message:
+                nonlocal first
+                if not first:
+                    return await receive()
+                first = False
+                return message
+
+            await app(scope, receiving, send)
+
+        return checked
+
     async def _let_in(self, scope: Scope, headers: Headers) -> Response | None:
         try:
-            principal = await self.principal(headers)
+            address = address_of(self._server, scope)
+            principal = await self.principal(headers, f"{address}{MCP_PATH}")
             if principal is None:
-                return unauthorized()
+                # Some clients ignore a header they were given where they are told of OAuth: they have a path without.
+                told = self._oauth and not scope["path"].startswith(TOKEN_PATH)
+                return unauthorized(address if told else None, wrong="authorization" in headers)
             if not _within(headers):
                 # Before the protocol sees it: a legacy request without a session opens one.
                 self._limits.take(f"open/{principal.connection}")
@@ -142,14 +181,14 @@ class Gate:
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=principal.connection, scopes=[], subject=principal.person))
         return None
 
-    async def principal(self, headers: Headers) -> Principal | None:
-        """Whom the bearer token means. Raises Unavailable when that cannot be told now."""
+    async def principal(self, headers: Headers, audience: str | None = None) -> Principal | None:
+        """Whom the bearer token means at a resource. Raises Unavailable when that cannot be told now."""
         token = bearer(headers)
         if token is None:
             return None
         try:
             return await anyio.to_thread.run_sync(
-                authenticate, self._memscope.core, self._memscope.identities, token, limiter=self._sign_ins
+                partial(authenticate, self._memscope.core, self._memscope.identities, token, audience=audience), limiter=self._sign_ins
             )
         except Unavailable:
             raise
@@ -170,9 +209,41 @@ def bearer(headers: Headers) -> str | None:
     return token if scheme.lower() == "bearer" and 0 < len(token) <= TOKEN_MAX else None
 
 
-def unauthorized() -> Response:
-    """401 with the challenge of RFC 6750."""
-    return error(401, "unauthorized", "Sign in with a valid access token as a bearer token.", {"WWW-Authenticate": "Bearer"})
+def unauthorized(address: str | None = None, *, wrong: bool = False) -> Response:
+    """401 with the challenge of RFC 6750; with `address`, the server's own, also where to sign in (RFC 9728, section 5.1)."""
+    challenge = "Bearer"
+    if address is not None:
+        metadata = f"{address}/.well-known/oauth-protected-resource{MCP_PATH}"
+        challenge += f' resource_metadata="{metadata}", scope="{" ".join(SCOPES)}"' + (', error="invalid_token"' if wrong else "")
+    return error(401, "unauthorized", "Sign in with a valid access token as a bearer token.", {"WWW-Authenticate": challenge})
+
+
+def insufficient(address: str) -> Response:
+    """403 with the scopes that are missing (RFC 6750, section 3.1)."""
+    metadata = f"{address}/.well-known/oauth-protected-resource{MCP_PATH}"
+    challenge = f'Bearer error="insufficient_scope", scope="{" ".join(SCOPES)}", resource_metadata="{metadata}"'
+    words = "The person allowed this client to read memories, and nothing else."
+    return error(403, "insufficient_scope", words, {"WWW-Authenticate": challenge})
+
+
+def _called(body: bytes) -> str | None:
+    """The tool that a message calls; None where it calls none, or none can be told."""
+    try:
+        message = json.loads(body)
+        name = message["params"]["name"] if message["method"] == "tools/call" else None
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return name if isinstance(name, str) else None
+
+
+def address_of(server: ServerSettings, scope: Scope) -> str:
+    """The server's address without a slash at the end: the public one, else the one that a request came to.
+
+    The request's Host was checked before: nobody else's name gets here.
+    """
+    if server.public_url:
+        return server.public_url.rstrip("/")
+    return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', f'{server.host}:{server.port}')}".casefold()
 
 
 def same(given: str | None, wanted: str) -> bool:

@@ -80,6 +80,8 @@ def server(app: MemScope, on_listening: Callable[[], None], place: Place | None 
         log_config=None,
         access_log=False,
         server_header=False,
+        # Whose X-Forwarded-For is believed, and how many hops of it, is a setting of the console.
+        proxy_headers=False,
         timeout_graceful_shutdown=GRACE_S,
     )
     return _Server(config, started)

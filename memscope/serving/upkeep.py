@@ -1,4 +1,4 @@
-"""The upkeep runner: one thread of the server that does what is due, in one process at a time."""
+"""The upkeep runner: threads of the server that do what is due and what was started in the console, in one process at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from memscope.app import MemScope
 from memscope.mcp_server.envelope import unavailable
+from memscope.upkeep.reclassify_jobs import run_waiting
 from memscope.upkeep.runner import run_due
 
 log = logging.getLogger(__name__)
@@ -18,12 +19,17 @@ EVERY_S = 60.0
 
 @contextmanager
 def upkeep(app: MemScope, every_s: float = EVERY_S) -> Iterator[None]:
-    """Run what is due in the background inside the block, first after one interval; waits for the running job at its end."""
+    """Run what is due in the background inside the block, first after one interval; waits for the running job at its end.
+
+    Jobs started in the console run beside it: those that wait at once, others as soon as they are started.
+    """
     stop = threading.Event()
 
     def loop() -> None:
         while not stop.wait(every_s):
             try:
+                # Every process counts by itself, so each writes its own figures.
+                app.core.usage.flush()
                 with app.core.storage.lead("upkeep") as leading:
                     if leading:
                         run_due(app.core)
@@ -31,10 +37,25 @@ def upkeep(app: MemScope, every_s: float = EVERY_S) -> Iterator[None]:
                 # Logged by type and place; the next minute tries again.
                 unavailable("upkeep", failure)
 
-    thread = threading.Thread(target=loop, name="upkeep", daemon=True)
-    thread.start()
+    def jobs() -> None:
+        wake = app.core.wake
+        while not stop.is_set():
+            wake.clear()
+            try:
+                with app.core.storage.lead("reclassify") as leading:
+                    if leading:
+                        run_waiting(app.core, stop.is_set)
+            except Exception as failure:
+                unavailable("a job", failure)
+            wake.wait(every_s)
+
+    threads = [threading.Thread(target=work, name=name, daemon=True) for work, name in ((loop, "upkeep"), (jobs, "jobs"))]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         stop.set()
-        thread.join(timeout=10)
+        app.core.wake.set()
+        for thread in threads:
+            thread.join(timeout=10)

@@ -14,6 +14,9 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
 from memscope.contracts.identity import Authenticated, BadCredential, IdentityHost, LoginMethod
+from memscope_accounts.factors_passkeys import Passkeys
+from memscope_accounts.grants import ACCESS
+from memscope_accounts.oauth import OAuth
 from memscope_accounts.settings import AccountsSettings
 
 PREFIX = "msk_"
@@ -21,12 +24,14 @@ PREFIX = "msk_"
 PASSWORD_MAX = 256
 GUESSED_MAX = 100
 """Characters that the estimate of guesses looks at: its time grows with them."""
+NAME_MIN = 4
+"""Characters of a name below which it may occur by chance."""
 SCORE_MIN = 3
 """Of zxcvbn's 0 to 4: withstands 10^8 guesses."""
 CACHE_MAX = 1024
 
 
-class Accounts:
+class Accounts(OAuth, Passkeys):
     """A token is `msk_ORGANIZATION_CONNECTION_SECRET`; only the secret's hash is kept.
 
     The organization's id stands in clear before the secret, so that a token is looked up by exact key. Whether the
@@ -45,11 +50,12 @@ class Accounts:
 
     def start(self, host: IdentityHost) -> None:
         """Remember where the records are."""
+        self._host = host
         self._records = host.records
 
     def login_methods(self) -> Sequence[LoginMethod]:
-        """People sign in with their e-mail address and password."""
-        return (LoginMethod("password", "E-mail and password"),)
+        """People sign in with their e-mail address and password, or with a passkey."""
+        return (LoginMethod("password", "E-mail and password"), LoginMethod("passkey", "Passkey"))
 
     def provision(self, claims: Mapping[str, str]) -> str | None:
         """Nobody is made at sign-in: people are added by an administrator."""
@@ -59,24 +65,33 @@ class Accounts:
     def issue_token(self, organization: str, person: str, connection: str) -> str:
         """A new token; 256 random bits."""
         secret = secrets.token_urlsafe(32)
-        self._records.put(organization, f"token/{connection}", {"person": person, "hash": _hash(secret)})
+        self._records.put(organization, f"token/{connection}", {"person": person, "hash": _hash(secret), "end": secret[-4:]})
         return f"{PREFIX}{uuid.UUID(organization).hex}_{uuid.UUID(connection).hex}_{secret}"
 
     def drop_token(self, organization: str, connection: str) -> None:
-        """Forget the hash."""
+        """Forget the hash, and whatever a grant has."""
         self._records.change(organization, f"token/{connection}", lambda _: None)
+        self._grants.drop(organization, connection)
         with self._lock:
             self._verified.clear()
 
     def authenticate(self, token: str) -> Authenticated | None:
         """Whom a token means."""
-        if not token.startswith(PREFIX):
+        if not token.startswith((PREFIX, ACCESS)):
             return None
         # A verified token is remembered by its digest: what may have changed since is asked of the core's own tables.
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
         with self._lock:
             if (known := self._verified.get(digest)) is not None:
                 return known
+        found = self._grants.authenticate(token) if token.startswith(ACCESS) else self._token(token)
+        with self._lock:
+            self._verified[digest] = found
+            while len(self._verified) > CACHE_MAX:
+                self._verified.popitem(last=False)
+        return found
+
+    def _token(self, token: str) -> Authenticated:
         try:
             organization, connection, secret = token.removeprefix(PREFIX).split("_", 2)
             organization, connection = str(uuid.UUID(organization)), str(uuid.UUID(connection))
@@ -85,22 +100,26 @@ class Accounts:
         record = self._records.get(organization, f"token/{connection}")
         if not hmac.compare_digest(_hash(secret), record["hash"] if record else _hash("")) or record is None:
             raise BadCredential
-        found = Authenticated(organization, record["person"], connection)
-        with self._lock:
-            self._verified[digest] = found
-            while len(self._verified) > CACHE_MAX:
-                self._verified.popitem(last=False)
-        return found
+        return Authenticated(organization, record["person"], connection)
+
+    def token_hints(self, organization: str) -> Mapping[str, str]:
+        """Such as `msk_…x7Qa`."""
+        kept = self._records.items(organization, "token/")
+        return {key.removeprefix("token/"): f"{PREFIX}…{record['end']}" for key, record in kept.items() if "end" in record}
 
     # passwords
-    def refuse_weak(self, password: str) -> None:
-        """ValueError when it is too short, too long or easily guessed."""
+    def refuse_weak(self, password: str, names: Sequence[str] = ()) -> None:
+        """ValueError when it is too short, too long or easily guessed, or holds one of the names or this product's."""
         if not self._settings.password_min <= len(password) <= PASSWORD_MAX:
             raise ValueError(f"A password has {self._settings.password_min} to {PASSWORD_MAX} characters.")
+        folded = password.casefold()
+        for name in (*names, "MemScope"):
+            if len(name) >= NAME_MIN and name.casefold() in folded:
+                raise ValueError(f"A password does not hold names that go with it, as this one holds {name}.")
         # Imported here: it loads lists of words and of passwords known from breaches.
         from zxcvbn import zxcvbn
 
-        if zxcvbn(password[:GUESSED_MAX])["score"] < SCORE_MIN:
+        if zxcvbn(password[:GUESSED_MAX], max_length=GUESSED_MAX)["score"] < SCORE_MIN:
             raise ValueError(
                 "This password is easily guessed: common, repeated or in the order of the alphabet or keyboard. Take a few words."
             )
