@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import dataclass
 from types import TracebackType
@@ -12,13 +13,18 @@ from memscope.contracts.plugins import Provider
 from memscope.contracts.storage import StorageHost
 from memscope.core import Core
 from memscope.embedding import Embedding
-from memscope.errors import StartError
+from memscope.errors import StartError, Unavailable
 from memscope.hooks import Hooks
 from memscope.keys import Keys, read_server_key
 from memscope.organizations.rosters import Rosters
+from memscope.organizations.settings import keep_fixed
 from memscope.organizations.signing_in import Host, Identities
 from memscope.plugin_manager import Plugins
+from memscope.plugin_states import PluginStates
 from memscope.settings import Settings
+from memscope.usage import Usage
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,10 @@ class MemScope:
         for name in settings.identity.providers:
             identity_provider = hooks.identity(name)
             providers.append(identity_provider.open(_section(settings, identity_provider)))
-        core = Core(settings, storage, hooks, embedding, keys, Rosters(storage), clock)
+        rosters = Rosters(storage)
+        usage = Usage(storage, rosters, clock)
+        states = PluginStates(storage, usage.home, clock)
+        core = Core(settings, storage, hooks, embedding, keys, rosters, clock, usage, states)
         return cls(core, Identities(tuple(providers)))
 
     def open(self, *, any_model: bool = False) -> MemScope:
@@ -59,6 +68,9 @@ class MemScope:
         `any_model` is for commands that do not search, and for `reindex`, which mends a mismatch.
         """
         self.core.storage.open()
+        keep_fixed(self.core)
+        self.core.embedding.watch = self._watch_embedding
+        self.core.hooks.follow(self.core.plugin_states.states, self.core.usage.note_plugin)
         for provider in self.identities.providers:
             provider.start(Host(self.core.storage.records(provider.name), self.core.keys, provider.name))
         if any_model:
@@ -74,9 +86,18 @@ class MemScope:
         self.core.storage.use_model(model.identity, model.dimensions)
         return self
 
+    def _watch_embedding(self, milliseconds: float | None, failed: tuple[str, str, str] | None) -> None:
+        for plugin, hooks in self.core.hooks.providing.items():
+            if "memscope_embedder" in hooks:
+                self.core.usage.note_plugin(plugin, milliseconds, failed)
+
     def close(self) -> None:
-        """Close the storage and release the model."""
+        """Write what was counted, close the storage and release the model."""
         self.core.embedding.close()
+        try:
+            self.core.usage.flush()
+        except Unavailable:
+            log.warning("the last usage figures could not be written")
         self.core.storage.close()
 
     def __enter__(self) -> MemScope:

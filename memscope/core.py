@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 
 from memscope.clock import Clock
 from memscope.contracts.storage import Storage
@@ -10,7 +11,9 @@ from memscope.embedding import Embedding
 from memscope.hooks import Hooks
 from memscope.keys import Keys
 from memscope.organizations.rosters import Rosters
+from memscope.plugin_states import PluginStates
 from memscope.settings import Settings
+from memscope.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +27,7 @@ class Core:
     keys: Keys
     rosters: Rosters
     clock: Clock
+    usage: Usage
+    plugin_states: PluginStates
+    wake: threading.Event = field(default_factory=threading.Event)
+    """Set when a job was started that this process need not wait for its next round to look at."""

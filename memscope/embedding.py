@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 from memscope.contracts.embedding import Embedder, EmbeddingModel, Vectors
@@ -20,6 +21,10 @@ class Embedding:
         self._lock = threading.Lock()
         self.failure: str | None = None
         """Why the model cannot be used; None while it can or may yet."""
+        self.trouble: str | None = None
+        """Type of what the last call failed with; None when it worked."""
+        self.watch: Callable[[float | None, tuple[str, str, str] | None], None] = lambda milliseconds, failed: None
+        """Told of each call: milliseconds, and (hook, type, message) when it failed."""
 
     @property
     def model(self) -> EmbeddingModel:
@@ -35,6 +40,13 @@ class Embedding:
     def state(self) -> str:
         """`ready`, `loading` or `failed`."""
         return "ready" if self.ready else "failed" if self.failure else "loading"
+
+    @property
+    def unwell(self) -> str | None:
+        """Why searches go by words alone although the model should be there; None when all is well or it is just loading."""
+        if self.failure is None and not self.ready and self._loading is not None and not self._loading.is_alive():
+            return "the model is gone"
+        return self.failure or (None if self.trouble is None else f"the last call failed: {self.trouble}")
 
     def load_in_background(self) -> None:
         """Begin loading; returns at once. A second call does nothing."""
@@ -82,12 +94,18 @@ class Embedding:
     def _try(self, make: Callable[[], Vectors]) -> Vectors | None:
         if not self.ready:
             return None
+        started = time.perf_counter()
         try:
-            return make()
+            made = make()
         except Exception as error:
             # Recall and saving go on with words alone; the answer says so.
             log.error("embedding failed: %s", type(error).__name__)
+            self.trouble = type(error).__name__
+            self.watch(None, ("memscope_embedder", type(error).__name__, ""))
             return None
+        self.trouble = None
+        self.watch((time.perf_counter() - started) * 1000, None)
+        return made
 
     def close(self) -> None:
         """Release the model."""

@@ -45,8 +45,15 @@ class Plugins:
         for specs in hookspecs.SPECS:
             self.manager.add_hookspecs(specs)
         self._report: dict[str, PluginInfo] = {}
+        self._loaded: dict[str, Any] = {}
         for name, distribution, version, load in [*_installed(), *_files(settings.files)]:
             self._add(name, distribution, version, load, settings)
+        # Hooks that plugins declare are known before any plugin is looked at for those it implements.
+        for plugin in self._loaded.values():
+            for specs in getattr(plugin, "MEMSCOPE_HOOKSPECS", ()):
+                self.manager.add_hookspecs(specs)
+        for name, plugin in self._loaded.items():
+            self._register(name, plugin)
         missing = [name for name in settings.required if self._state(name) not in ("active", "shadow")]
         if missing:
             errors = "; ".join(
@@ -67,25 +74,34 @@ class Plugins:
         if name in settings.blocked:
             self._report[name] = replace(info, state="blocked")
             return
+        self._report[name] = info
         try:
-            plugin = load()
-            self.manager.register(plugin, name)
-            self._refuse_misspelled(plugin, name)
+            self._loaded[name] = load()
         except Exception as error:
-            # A broken plugin must not take the others with it; it is shown by `memscope plugins` and `doctor`.
+            self._fail(name, error)
+
+    def _register(self, name: str, plugin: object) -> None:
+        try:
+            self.manager.register(plugin, name)
+            callers = self.manager.get_hookcallers(plugin) or ()
+            for caller in callers:
+                mine = [implementation for implementation in caller.get_hookimpls() if implementation.plugin is plugin]
+                # An optional one is for a hook of a plugin that need not be there.
+                if not caller.has_spec() and not all(implementation.optionalhook for implementation in mine):
+                    raise TypeError(f"there is no hook {caller.name}")
+        except Exception as error:
             if self.manager.has_plugin(name):
                 self.manager.unregister(name=name)
-            log.warning("plugin %s of %s failed to load: %s: %s", name, distribution, type(error).__name__, error)
-            self._report[name] = replace(info, state="failed", error=f"{type(error).__name__}: {error}")
+            self._fail(name, error)
             return
-        hooks = tuple(sorted(caller.name for caller in self.manager.get_hookcallers(plugin) or ()))
-        self._report[name] = replace(info, hooks=hooks)
+        hooks = tuple(sorted(caller.name for caller in callers if caller.has_spec()))
+        self._report[name] = replace(self._report[name], hooks=hooks)
 
-    def _refuse_misspelled(self, plugin: object, name: str) -> None:
-        known = {attribute for specs in hookspecs.SPECS for attribute in vars(specs) if attribute.startswith("memscope_")}
-        for caller in self.manager.get_hookcallers(plugin) or ():
-            if caller.name not in known:
-                raise TypeError(f"there is no hook {caller.name}")
+    def _fail(self, name: str, error: Exception) -> None:
+        # A broken plugin must not take the others with it; it is shown by `memscope plugins` and `doctor`.
+        info = self._report[name]
+        log.warning("plugin %s of %s failed to load: %s: %s", name, info.distribution, type(error).__name__, error)
+        self._report[name] = replace(info, state="failed", error=f"{type(error).__name__}: {error}")
 
     @property
     def report(self) -> tuple[PluginInfo, ...]:
@@ -98,9 +114,9 @@ class Plugins:
             if hook in info.hooks:
                 yield info.name, self.manager.get_plugin(info.name)
 
-    def shadowed(self, name: str) -> bool:
-        """Whether a plugin runs without effect."""
-        return self._report[name].state == "shadow"
+    def state(self, name: str) -> str:
+        """A plugin's state as the settings and its loading left it."""
+        return self._report[name].state
 
 
 def _installed() -> list[tuple[str, str, str, Any]]:

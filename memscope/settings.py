@@ -11,9 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from memscope.contracts.plugins import SettingsSection
 from memscope.errors import StartError
+from memscope.model.audience import Scope, Sensitivity
+from memscope.model.organization import Confirmation, SecretsPolicy
 
 T = TypeVar("T")
 PREFIX = "MEMSCOPE_"
@@ -113,6 +116,50 @@ class LimitSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class OrganizationSettings:
+    """`[organization]`: values that every organization of the server has, whatever its administrators would choose. None: theirs."""
+
+    timezone: str | None = None
+    trash_days: int | None = None
+    default_scope: str | None = None
+    default_sensitivity: str | None = None
+    confirmation: str | None = None
+    secrets: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.timezone is not None:
+            try:
+                ZoneInfo(self.timezone)
+            except (ZoneInfoNotFoundError, ValueError, OSError):
+                raise ValueError("timezone must be a time zone such as Europe/Berlin") from None
+        if self.trash_days is not None and not 1 <= self.trash_days <= 3650:
+            raise ValueError("trash_days must be 1 to 3650")
+        self.values()
+
+    def values(self) -> dict[str, Any]:
+        """The fixed ones, as fields of `Organization`. ValueError for a word that is none."""
+        levels = {level.label: level for level in Sensitivity}
+        words: dict[str, Mapping[str, Any]] = {
+            "default_scope": {scope.value: scope for scope in Scope},
+            "default_sensitivity": levels,
+            "confirmation": {mode.value: mode for mode in Confirmation},
+            "secrets": {policy.value: policy for policy in SecretsPolicy},
+        }
+        found: dict[str, Any] = {}
+        for key in ORGANIZATION_KEYS:
+            value = getattr(self, key)
+            if value is None:
+                continue
+            if key in words and value not in words[key]:
+                raise ValueError(f"{key} must be one of {', '.join(words[key])}")
+            found[key] = words[key][value] if key in words else value
+        return found
+
+
+ORGANIZATION_KEYS = ("timezone", "trash_days", "default_scope", "default_sensitivity", "confirmation", "secrets")
+
+
+@dataclass(frozen=True, slots=True)
 class LogSettings:
     """`[log]`"""
 
@@ -136,10 +183,18 @@ class Settings:
     guarding: GuardingSettings = GuardingSettings()
     limits: LimitSettings = LimitSettings()
     log: LogSettings = LogSettings()
+    organization: OrganizationSettings = OrganizationSettings()
     source: str = "the defaults"
     """Where they were read, for messages."""
     raw: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def fixed_by(self, section: str, key: str) -> str | None:
+        """What sets a key: the name of a variable, or of the file; None when its default holds."""
+        variable = f"{PREFIX}{section.upper()}_{key.upper()}"
+        if variable in self.environ:
+            return f"the variable {variable}"
+        return f"the settings file {self.source}" if key in self.raw.get(section, {}) else None
 
     def section(self, section: SettingsSection) -> Any:
         """The instance of a plugin's section. Raises StartError for an unknown key or a wrong value."""
@@ -166,6 +221,7 @@ _CORE: Mapping[str, type[Any]] = {
     "guarding": GuardingSettings,
     "limits": LimitSettings,
     "log": LogSettings,
+    "organization": OrganizationSettings,
 }
 _PLAIN_VARIABLES = {"MEMSCOPE_CONFIG", "MEMSCOPE_DATA_DIR", "MEMSCOPE_TOKEN"}
 

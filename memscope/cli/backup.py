@@ -18,7 +18,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Write."""
+    from memscope.upkeep.backups import note_backup
+
     with context.opened() as app:
         for line in app.core.storage.backup(arguments.file):
             note(line)
+        note_backup(app.core)
     return 0

@@ -150,7 +150,7 @@ def _examined(app: Any, roster: Roster, text: str) -> Examination:
     from memscope.model.organization import Role
     from memscope.text.normalise import normalise
 
-    return examine(app.core, roster, normalise(text), Setting(Scope.TEAM, None, Role.MEMBER, None, None))
+    return examine(app.core, roster, normalise(text), Setting(Scope.TEAM, None, Role.MEMBER, None, None), noted=False)
 
 
 def _rows(source: str) -> list[dict[str, Any]]:

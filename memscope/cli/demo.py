@@ -28,7 +28,7 @@ CREDENTIALS = "demo.json"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Where to listen."""
     parser.description = (
-        "Load a sample organization with people, teams, guarded topics and some forty memories into a data folder of its own, print\n"
+        "Load a sample organization with people, teams, guarded topics, some fifty memories and a filled review queue into a data folder of its own, print\n"
         "how to sign in as each of its people and how to connect an agent, and serve. Running it again goes on with the same data."
     )
     add_server_options(parser)
@@ -66,6 +66,7 @@ def demo_settings(settings: Settings, *, own_folder: bool) -> Settings:
 
 def load(app: MemScope) -> dict[str, Any]:
     """Make the sample organization unless it is there; returns its password and tokens (e-mail → token)."""
+    from memscope.cli.demo_life import live
     from memscope.organizations.apply import apply
     from memscope.organizations.connections import create_token
     from memscope.organizations.file import parse
@@ -75,6 +76,7 @@ def load(app: MemScope) -> dict[str, Any]:
     apply(core, app.identities.passwords, parse(_packaged("demo_organization.toml")))
     organization = _sample(app)
     import_sample(app, organization)
+    live(app, organization, _packaged("demo_memories.jsonl"))
     path = core.settings.data_dir / CREDENTIALS
     if path.exists():
         known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -1,20 +1,19 @@
-"""What plugins in shadow mode would have said otherwise: counts and labels by day, no text."""
+"""How each plugin's verdict differs from the one that took effect: counts and labels by day, no text."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from typing import Any
 
+from memscope import usage
 from memscope.contracts.instructions import InstructionVerdict
 from memscope.contracts.secrets import SecretFinding
 from memscope.contracts.sensitivity import SensitivityVerdict
 from memscope.core import Core
-from memscope.errors import Unavailable
-from memscope.hooks import Verdicts
+from memscope.hooks import Verdict, Verdicts
 
-RECORDS = "shadow"
-log = logging.getLogger(__name__)
+LISTED = timedelta(days=90)
 
 
 def record(
@@ -24,43 +23,50 @@ def record(
     classified: Verdicts[SensitivityVerdict],
     detected: Verdicts[InstructionVerdict],
 ) -> None:
-    """Count how each shadow plugin's verdict differs from the one that took effect."""
-    compared: list[tuple[str, str, str]] = []
-    effective = _types(finding for _, findings in secrets.values for finding in findings)
-    compared += [(v.plugin, effective, _types(v.value) if v.value is not None else v.failure or "none") for v in secrets.shadow]
+    """Count, for each plugin that was asked, whether its verdict is that of all plugins together."""
+    together = _types(finding for _, findings in secrets.values for finding in findings)
     levels = [verdict.sensitivity for _, verdict in classified.values]
     level = max(levels).label if levels else "none"
-    compared += [(v.plugin, level, v.value.sensitivity.label if v.value is not None else v.failure or "none") for v in classified.shadow]
     flagged = _flag(any(verdict.flag for _, verdict in detected.values))
-    compared += [(v.plugin, flagged, _flag(v.value.flag) if v.value is not None else v.failure or "none") for v in detected.shadow]
-    if not compared:
-        return
-    records = core.storage.records(RECORDS)
-    day = core.clock().date().isoformat()
-    for plugin, now, shadow in compared:
-
-        def add(counts: Any, pair: str = f"{now} -> {shadow}", differs: bool = now != shadow) -> dict[str, Any]:
-            before: dict[str, Any] = dict(counts or {"calls": 0, "differences": {}})
-            pairs: dict[str, int] = dict(before["differences"])
-            if differs:
-                pairs[pair] = pairs.get(pair, 0) + 1
-            return {"calls": before["calls"] + 1, "differences": pairs}
-
-        try:
-            records.change(organization, f"{plugin}/{day}", add)
-        except Unavailable:
-            log.warning("a difference of shadow plugin %s was not recorded", plugin)
+    _compare(core, organization, secrets, together, _types)
+    _compare(core, organization, classified, level, lambda verdict: verdict.sensitivity.label)
+    _compare(core, organization, detected, flagged, lambda verdict: _flag(verdict.flag))
 
 
-def listed(core: Core, organization: str) -> list[tuple[str, str, int, dict[str, int]]]:
-    """(plugin, day, calls, {"verdict now -> shadow verdict": times}) of each shadow plugin and day, oldest first."""
-    records = core.storage.records(RECORDS)
-    rows = []
-    for key in records.keys(organization, ""):
-        counts = records.get(organization, key) or {"calls": 0, "differences": {}}
-        plugin, day = key.rsplit("/", 1)
-        rows.append((plugin, day, int(counts["calls"]), dict(counts["differences"])))
-    return rows
+def _compare(core: Core, organization: str, verdicts: Verdicts[Any], combined: str, label: Callable[[Any], str]) -> None:
+    given: Sequence[tuple[Sequence[Verdict[Any]], str, str]] = (
+        (verdicts.given, usage.JUDGED, usage.DIFFERS),
+        (verdicts.shadow, usage.SHADOW_JUDGED, usage.SHADOW_DIFFERS),
+    )
+    for each, judged, differs in given:
+        for verdict in each:
+            own = label(verdict.value) if verdict.value is not None else verdict.failure or "none"
+            core.usage.note(organization, judged, verdict.plugin)
+            if own != combined:
+                core.usage.note(organization, differs, f"{verdict.plugin}\t{combined} -> {own}")
+
+
+def listed(core: Core, organization: str, since: date | None = None) -> list[tuple[str, str, int, dict[str, int]]]:
+    """(plugin, day, texts, {"verdict now -> shadow verdict": times}) of each plugin in shadow mode and day, oldest first."""
+    since = since or core.usage.today(organization) - LISTED
+    calls = core.usage.days(organization, usage.SHADOW_JUDGED, since)
+    pairs = core.usage.days(organization, usage.SHADOW_DIFFERS, since)
+    return [
+        (plugin, day.isoformat(), count, _of(plugin, pairs.get(day, {})))
+        for day, counts in calls.items()
+        for plugin, count in sorted(counts.items())
+    ]
+
+
+def disagreement(core: Core, organization: str, since: date) -> dict[str, tuple[int, int]]:
+    """Plugin → (texts judged with effect, those on which it was not of the verdict of all plugins together)."""
+    judged = core.usage.totals(organization, usage.JUDGED, since)
+    differs = core.usage.totals(organization, usage.DIFFERS, since)
+    return {plugin: (count, sum(_of(plugin, differs).values())) for plugin, count in judged.items()}
+
+
+def _of(plugin: str, pairs: Any) -> dict[str, int]:
+    return {key.partition("\t")[2]: times for key, times in sorted(pairs.items()) if key.partition("\t")[0] == plugin}
 
 
 def _types(findings: Any) -> str:

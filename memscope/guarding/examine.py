@@ -66,8 +66,11 @@ class Setting:
         return cls(scope, kind, roster.people[principal.person].role, principal.client, agent)
 
 
-def examine(core: Core, roster: Roster, text: str, setting: Setting) -> Examination:
-    """Ask every guarding plugin about a normalised text and combine what they say."""
+def examine(core: Core, roster: Roster, text: str, setting: Setting, *, noted: bool = True) -> Examination:
+    """Ask every guarding plugin about a normalised text and combine what they say.
+
+    `noted` False leaves what plugins in shadow mode say uncounted: the text is not being saved.
+    """
     context = _context(core, roster, setting)
     secrets = core.hooks.detect_secrets(text)
     found = _without_overlaps([(plugin, finding) for plugin, findings in secrets.values for finding in findings])
@@ -75,7 +78,8 @@ def examine(core: Core, roster: Roster, text: str, setting: Setting) -> Examinat
     bulleted = _replace(text, [finding for _, finding in credentials], lambda finding: BULLET * (finding.end - finding.start))
     classified = core.hooks.classify_sensitivity(bulleted, context)
     detected = core.hooks.detect_instructions(bulleted, context)
-    differences.record(core, roster.organization.id, secrets, classified, detected)
+    if noted:
+        differences.record(core, roster.organization.id, secrets, classified, detected)
 
     sensitivity, low_confidence = _level(classified)
     identifiers = [finding.sensitivity for _, finding in found if not finding.credential]

@@ -1,58 +1,98 @@
-"""The audit log as an administrator reads it: newest first, filtered, and silent about memories that they may not read."""
+"""The audit log as people read it: newest first, filtered by the storage, and silent about memories that the viewer may not read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
 
-from memscope.contracts.storage import Operator, Transaction
+from memscope.contracts.storage import AuditSearch, Operator, Transaction
 from memscope.core import Core
-from memscope.errors import Forbidden
-from memscope.model.audience import Reach
-from memscope.model.audit import Act, AuditRow
+from memscope.errors import Forbidden, InvalidArgument, NotFound
+from memscope.memories.find import Problem
+from memscope.memories.names import person_called
+from memscope.memories.open import open_memory
+from memscope.memories.times import parse_moment
+from memscope.model.audience import Permission, Reach
+from memscope.model.audit import Act, ApprovedVia, AuditRow
 from memscope.model.organization import Role, Roster
 from memscope.model.principal import Principal
 from memscope.work import read
 
 BATCH = 500
-LOOKED_AT = 20_000
-"""Rows that one page looks through at most for those that match."""
+LOOKED_AT = 2_000
+"""Rows that one page looks through at most for those that the viewer may be shown."""
+EXPORT_MAX = 100_000
+RANGE_MAX = timedelta(days=2 * 366)
+RESULTS = tuple(via.value for via in ApprovedVia)
 _OF_MEMORIES = ("memory.", "review.")
+_OPEN = frozenset({"actor", "action", "before", "after"})
+"""Filters on what everybody sees of a row. By any other, rows of memories that the viewer may not read are never found."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which rows; None: any."""
+    """Which rows, as a person writes it; None: any."""
 
     actor: str | None = None
-    """Person id."""
+    """Somebody as `person_called` takes them or `me`."""
     action: str | None = None
     """The action, or its beginning with a `*` at the end."""
     target: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
+    """An id, or the number of a memory."""
+    connection: str | None = None
+    agent: str | None = None
+    run: str | None = None
+    result: str | None = None
+    """How it was approved."""
+    before: str | None = None
+    """Before this day or time."""
+    after: str | None = None
+    """On this day or later."""
+    request: str | None = None
+    """Everything that one request wrote."""
 
-    def takes(self, row: AuditRow) -> bool:
-        """Whether a row matches."""
-        act = row.act
-        prefix = self.action is not None and self.action.endswith("*")
-        return (
-            self.actor in (None, act.actor)
-            and (self.action is None or (act.action.startswith(self.action[:-1]) if prefix else act.action == self.action))
-            and self.target in (None, act.target)
-            and (self.since is None or row.at >= self.since)
-            and (self.until is None or row.at < self.until)
+
+KEYS = tuple(field.name for field in fields(AuditFilter))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row as the viewer may see it."""
+
+    row: AuditRow
+    """Without all but actor, action and time when `hidden`."""
+    hidden: bool
+    memory: int | None
+    """Number of the memory that it is about, when the viewer may read it."""
+
+    @property
+    def changes(self) -> tuple[tuple[str, object, object], ...]:
+        """(label, before, after) of what changed, as far as the row says so."""
+        detail = self.row.act.detail
+        return tuple(
+            (name.removesuffix("_before"), before, detail.get(name.removesuffix("_before")))
+            for name, before in detail.items()
+            if name.endswith("_before")
         )
+
+    @property
+    def labels(self) -> Mapping[str, object]:
+        """What else the row says."""
+        changed = {label for label, _, _ in self.changes}
+        return {name: value for name, value in self.row.act.detail.items() if not name.endswith("_before") and name not in changed}
 
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
     """Rows, newest first."""
 
-    rows: tuple[AuditRow, ...]
+    entries: tuple[Entry, ...]
     before: int | None
     """Give this to read on; None: there are no older ones."""
+    problems: tuple[Problem, ...]
+    """Filters that could not be applied. They were left out; where the range is too long nothing was looked for."""
 
 
 def audit_page(core: Core, principal: Principal, where: AuditFilter, *, before: int | None = None, limit: int = 50) -> AuditPage:
@@ -60,52 +100,160 @@ def audit_page(core: Core, principal: Principal, where: AuditFilter, *, before: 
 
     Of what was done to a memory that they may not read they learn who, what and when.
     """
+    roster = _for_administrators(core, principal)
+    search, problems = _resolved(core, principal, roster, where)
+    return _page(core, principal, search, problems, before, limit, _telling(where))
+
+
+def own_activity(core: Core, principal: Principal, *, before: int | None = None, limit: int = 50) -> AuditPage:
+    """A page of what the person did themselves, through whatever connection."""
+    return _page(core, principal, AuditSearch(limit, actor=principal.person), (), before, limit, False)
+
+
+def audit_export(core: Core, principal: Principal, where: AuditFilter) -> tuple[int, Iterator[Entry]]:
+    """How many rows the filter finds, and those that may be shown, newest first, read as they are asked for.
+
+    Forbidden for all but administrators. InvalidArgument for a filter that cannot be applied, and for more than `EXPORT_MAX` rows.
+    """
+    roster = _for_administrators(core, principal)
+    search, problems = _resolved(core, principal, roster, where)
+    if problems:
+        raise InvalidArgument(problems[0].key, " ".join(problem.text for problem in problems))
+    with core.storage.begin(Operator("audit log", principal.organization)) as transaction:
+        count = transaction.count_audit(replace(search, limit=EXPORT_MAX + 1))
+        newest = transaction.find_audit(AuditSearch(1))
+    if count > EXPORT_MAX:
+        raise InvalidArgument(
+            "before", f"These are more than {EXPORT_MAX:,} rows. Export them in parts: set after: and before: to a shorter time."
+        )
+    # Rows that come in meanwhile are not part of it.
+    upto = newest[0].position + 1 if newest else 1
+    return count, (entry for batch in _batches(core, principal, search, upto, _telling(where), BATCH) for entry in batch.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    entries: tuple[Entry, ...]
+    looked: int
+    last: int
+    """Position of the oldest row looked at."""
+
+
+def _page(
+    core: Core, principal: Principal, search: AuditSearch, problems: tuple[Problem, ...], before: int | None, limit: int, telling: bool
+) -> AuditPage:
+    found: list[Entry] = []
+    looked = 0
+    following: int | None = None
+    if not any(problem.key == "range" for problem in problems):
+        for batch in _batches(core, principal, search, before, telling, limit + 1):
+            found += batch.entries
+            looked += batch.looked
+            if len(found) > limit:
+                following = found[limit - 1].row.position
+                break
+            if looked >= LOOKED_AT:
+                following = batch.last
+                break
+    return AuditPage(tuple(found[:limit]), following, problems)
+
+
+def _batches(core: Core, principal: Principal, search: AuditSearch, before: int | None, telling: bool, size: int) -> Iterator[_Batch]:
+    """The rows in batches, newest first; with `telling`, rows that are not shown whole are left out."""
+    while True:
+        with core.storage.begin(Operator("audit log", principal.organization)) as transaction:
+            rows = transaction.find_audit(replace(search, limit=size, before=before))
+        if not rows:
+            return
+        shown = _shown(core, principal, rows)
+        yield _Batch(tuple(entry for entry in shown if not (telling and entry.hidden)), len(rows), rows[-1].position)
+        if len(rows) < size:
+            return
+        before, size = rows[-1].position, BATCH
+
+
+def _shown(core: Core, principal: Principal, rows: Sequence[AuditRow]) -> list[Entry]:
+    targets = sorted({row.act.target for row in rows if row.act.target and row.act.action.startswith(_OF_MEMORIES)})
+
+    def use(transaction: Transaction, roster: Roster, _: Reach) -> dict[str, int]:
+        return {memory.id: memory.number for memory in transaction.memories(targets).values()}
+
+    numbers: dict[str, int] = {}
+    if targets:
+        numbers = read(core, principal, use)
+        if len(numbers) < len(targets):
+            # Who may restore a forgotten memory finds it in the trash.
+            numbers |= read(core, principal, use, Permission.RESTORE)
+    entries = []
+    for row in rows:
+        hidden = row.act.action.startswith(_OF_MEMORIES) and row.act.target not in numbers
+        bare = replace(row, act=Act(row.act.action, row.act.actor), previous="", digest="") if hidden else row
+        entries.append(Entry(bare, hidden, numbers.get(row.act.target or "")))
+    return entries
+
+
+def _telling(where: AuditFilter) -> bool:
+    """Whether the filter asks for what is not shown of rows about hidden memories: finding such a row would tell it."""
+    return any(getattr(where, key) is not None for key in KEYS if key not in _OPEN)
+
+
+def _for_administrators(core: Core, principal: Principal) -> Roster:
     roster = core.rosters.current(principal.organization)
     if roster.people[principal.person].role is not Role.ADMIN:
         raise Forbidden("The audit log is for administrators.")
-    found: list[AuditRow] = []
-    position = _newest(core, principal.organization) + 1 if before is None else before
-    looked = 0
-    for row in _backwards(core, principal.organization, position):
-        if len(found) == limit or looked == LOOKED_AT:
-            break
-        position, looked = row.position, looked + 1
-        if where.takes(row):
-            found.append(row)
-    readable = _readable(core, principal, found)
-    rows = [row if readable(row) else replace(row, act=Act(row.act.action, row.act.actor)) for row in found]
-    # A filter on the target must not tell that a hidden memory is there.
-    shown = tuple(row for row in rows if where.target is None or row.act.target == where.target)
-    return AuditPage(shown, position if position > 1 else None)
+    return roster
 
 
-def _backwards(core: Core, organization: str, before: int) -> Iterator[AuditRow]:
-    while before > 1:
-        after = max(0, before - 1 - BATCH)
-        with core.storage.begin(Operator("audit log", organization)) as transaction:
-            rows = transaction.audit_rows(after, before - 1 - after)
-        yield from reversed(rows)
-        before = after + 1
+def _resolved(core: Core, principal: Principal, roster: Roster, where: AuditFilter) -> tuple[AuditSearch, tuple[Problem, ...]]:
+    search = AuditSearch(1, action=where.action, connection=where.connection, agent=where.agent, run_id=where.run, request=where.request)
+    problems: list[Problem] = []
+
+    def refuse(key: str, value: str, text: str) -> None:
+        problems.append(Problem(key, value, f"{key}: {text}"))
+
+    if where.actor is not None:
+        person = roster.people.get(principal.person) if where.actor == "me" else person_called(roster, where.actor)
+        if person is None:
+            refuse("actor", where.actor, f"nobody is called {where.actor}, or several are. Write the e-mail address.")
+        else:
+            search = replace(search, actor=person.id)
+    if where.result is not None:
+        if where.result in RESULTS:
+            search = replace(search, result=where.result)
+        else:
+            refuse("result", where.result, f"there is no result {where.result}. There are: {', '.join(RESULTS)}.")
+    if where.action is not None and "*" in where.action[:-1]:
+        refuse("action", where.action, "takes one * at its end, as in memory.*")
+        search = replace(search, action=None)
+    if where.target is not None:
+        search = replace(search, target=_target(core, principal, where.target))
+    moments: dict[str, datetime] = {}
+    for key in ("after", "before"):
+        value = getattr(where, key)
+        if value is not None:
+            try:
+                moments[key] = parse_moment(key, value, roster.organization.timezone, end_of_day=False)
+            except InvalidArgument as error:
+                refuse(key, value, error.message.removeprefix(f"{key} "))
+    since, until = moments.get("after"), moments.get("before")
+    if since is not None and until is not None and since >= until:
+        refuse("before", where.before or "", "must come after after:; both are left out.")
+        since = until = None
+    if since is not None and (until or core.clock()) - since > RANGE_MAX:
+        problems.append(Problem("range", "", "From after: to before: there are at most two years. Choose a shorter time."))
+    return replace(search, since=since, until=until), tuple(problems)
 
 
-def _newest(core: Core, organization: str) -> int:
-    """The position of the newest row; positions have no gaps, so that it is found by doubling and halving."""
-    with core.storage.begin(Operator("audit log", organization)) as transaction:
-        low, step = 0, 1
-        while transaction.audit_rows(low + step - 1, 1):
-            low, step = low + step, step * 2
-        while step > 1:
-            step //= 2
-            if transaction.audit_rows(low + step - 1, 1):
-                low += step
-        return low
+def _target(core: Core, principal: Principal, written: str) -> str:
+    """The id that is meant; what is no number of a readable memory is taken as it is."""
+    if not written.isdigit():
+        return written
 
+    for permission in (Permission.READ, Permission.RESTORE):
 
-def _readable(core: Core, principal: Principal, rows: list[AuditRow]) -> Callable[[AuditRow], bool]:
-    targets = sorted({row.act.target for row in rows if row.act.target and row.act.action.startswith(_OF_MEMORIES)})
+        def use(transaction: Transaction, roster: Roster, _: Reach, wanted: Permission = permission) -> str:
+            return open_memory(core, transaction, principal, roster, written, wanted).id
 
-    def use(transaction: Transaction, roster: Roster, _: Reach) -> frozenset[str]:
-        return frozenset(transaction.memories(targets))
-
-    found = read(core, principal, use) if targets else frozenset()
-    return lambda row: not row.act.action.startswith(_OF_MEMORIES) or row.act.target in found
+        with suppress(NotFound, Forbidden):
+            return read(core, principal, use, permission)
+    return written

@@ -9,6 +9,7 @@ from datetime import datetime
 from memscope.contracts.storage import Browse, Listing, Transaction
 from memscope.core import Core
 from memscope.errors import InvalidArgument
+from memscope.memories import noting
 from memscope.memories.open import open_memory
 from memscope.memories.view import ClientName, MemoryAnswer, Named, named, show, withheld
 from memscope.model.audience import Permission, Reach, Scope
@@ -80,7 +81,7 @@ def list_memories(core: Core, principal: Principal, wanted: ListMemories) -> Lis
     listing = {"mine": Listing.MINE, "needs_review": Listing.REVIEW, "forgotten": Listing.FORGOTTEN}.get(wanted.filter or "", Listing.ALL)
     permission = Permission.RESTORE if listing is Listing.FORGOTTEN else Permission.READ
     sealed_to = [principal.person, wanted.filter, wanted.kind.value if wanted.kind else None, wanted.agent, wanted.run_id]
-    after = _open_cursor(core, wanted.cursor, sealed_to) if wanted.cursor is not None else None
+    after = open_cursor(core, wanted.cursor, sealed_to) if wanted.cursor is not None else None
 
     def use(transaction: Transaction, roster: Roster, _: Reach) -> Listed:
         within = None
@@ -97,9 +98,9 @@ def list_memories(core: Core, principal: Principal, wanted: ListMemories) -> Lis
         ]
         cursor = None
         if len(found) > wanted.limit:
-            last = found[wanted.limit - 1]
-            cursor = core.keys.seal("cursor", [*sealed_to, last.created_at.isoformat(), last.id])
-        return Listed(tuple(_line(answer) for answer in show(core, transaction, roster, principal, memories)), cursor)
+            moment, last = page.position(found[wanted.limit - 1])
+            cursor = core.keys.seal("cursor", [*sealed_to, moment.isoformat(), last])
+        return Listed(tuple(line(answer) for answer in show(core, transaction, roster, principal, memories)), cursor)
 
     return read(core, principal, use, permission)
 
@@ -109,7 +110,8 @@ def _labels_match(memory: Memory, wanted: ListMemories, principal: Principal) ->
     return not (memory.provenance.doubtful and memory.author != principal.person and (wanted.agent or wanted.run_id))
 
 
-def _open_cursor(core: Core, cursor: str, sealed_to: list[str | None]) -> tuple[datetime, str]:
+def open_cursor(core: Core, cursor: str, sealed_to: list[str | None]) -> tuple[datetime, str]:
+    """The position that a cursor of this very list means. InvalidArgument."""
     try:
         *found, moment, last = core.keys.unseal("cursor", cursor)
         if found == sealed_to:
@@ -123,7 +125,8 @@ def _open_cursor(core: Core, cursor: str, sealed_to: list[str | None]) -> tuple[
     )
 
 
-def _line(memory: MemoryAnswer) -> Line:
+def line(memory: MemoryAnswer) -> Line:
+    """A memory as lists show it."""
     return Line(
         id=memory.id,
         number=memory.number,
@@ -190,7 +193,9 @@ def get_memory(core: Core, principal: Principal, memory_id: str) -> GotMemory:
             tuple(version_answer(version, principal, roster, hidden) for version in versions),
         )
 
-    return read(core, principal, use)
+    found = read(core, principal, use)
+    noting.opened(core, principal, found.memory.id)
+    return found
 
 
 def version_answer(version: Version, principal: Principal, roster: Roster, hidden: bool) -> VersionAnswer:

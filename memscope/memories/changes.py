@@ -14,6 +14,7 @@ from memscope.contracts.events import Event
 from memscope.contracts.storage import IndexEntry, Transaction
 from memscope.core import Core
 from memscope.errors import Conflict
+from memscope.memories import noting
 from memscope.memories.open import open_memory
 from memscope.memories.texts import doubtful_labels
 from memscope.memories.view import change_answer
@@ -133,7 +134,8 @@ def carry_out(core: Core, principal: Principal, change: Change, consent: Consent
                 transaction.update(memory, plan.after, plan.version, plan.index)
                 if plan.also is not None:
                     transaction.update(*plan.also)
-            transaction.describe(replace(act, target=memory.id, approved_via=via, detail={**plan.detail, "changed": changed}))
+            detail = {**plan.detail, "changed": changed, **_changes(memory, plan.after)}
+            transaction.describe(replace(act, target=memory.id, approved_via=via, detail=detail))
             done = Done(memory, plan.after, changed, outcome, roster, via)
             return done, answer(transaction, done)
 
@@ -144,7 +146,27 @@ def carry_out(core: Core, principal: Principal, change: Change, consent: Consent
         raise needed.error from None
     if done.changed:
         announce(core, principal, change.action, done.after)
+        noting.decided(core, principal, change.action, done.before, done.after)
     return reply
+
+
+def _changes(before: Memory, after: Memory) -> dict[str, str | int | bool | None]:
+    """What the audit row says of labels that changed: each as it is now, and as `..._before`."""
+    had, have = _labels(before), _labels(after)
+    changed = [label for label in have if had[label] != have[label]]
+    return {label: have[label] for label in changed} | {f"{label}_before": had[label] for label in changed}
+
+
+def _labels(memory: Memory) -> dict[str, str | int | bool | None]:
+    return {
+        "scope": memory.place.scope.value,
+        "group": memory.place.group,
+        "sensitivity": memory.sensitivity.label,
+        "held": memory.held,
+        "flags": ",".join(sorted(flag.value for flag in memory.flags)),
+        "forgotten": memory.forgotten_at is not None,
+        "version": memory.version,
+    }
 
 
 def _accept(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from memscope.contracts.storage import Transaction
 from memscope.core import Core
 from memscope.errors import Forbidden, InvalidArgument, NotFound
 from memscope.memories.open import open_memory
 from memscope.model.audience import Permission, Reach
-from memscope.model.organization import Roster
+from memscope.model.memory import Memory
+from memscope.model.organization import Reader, Roster
 from memscope.model.principal import Principal
 from memscope.policy.explain import Detail, RuleResult, explain, explains_to
-from memscope.policy.remedies import Remedy, remedies
 from memscope.work import read
+
+NOT_TOLD = "Administrators may ask about anybody, owners about people of their group, authors about people who share the memory's group."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +52,15 @@ def _explain(core: Core, principal: Principal, memory_id: str, person: str | Non
         reader = roster.readers[about.id]
         detail = explains_to(asker, reader, memory)
         if detail is Detail.NOTHING:
-            raise Forbidden(
-                "Administrators may ask about anybody, owners about people of their group, authors about people who share the memory's group."
-            )
-        explanation = explain(reader, memory, core.clock(), roster)
-        if detail is Detail.VISIBLE:
-            return Explained(memory.id, explanation.visible, None, (), "Visible." if explanation.visible else "Not visible.")
-        return Explained(memory.id, explanation.visible, explanation.in_default_recall, explanation.rules, explanation.summary)
+            raise Forbidden(NOT_TOLD)
+        return explained(reader, memory, detail, core.clock(), roster)
 
     return read(core, principal, use, permission)
 
 
-def what_would_help(core: Core, principal: Principal, memory_id: str, person: str) -> tuple[Remedy, ...]:
-    """The fewest changes that would let a person read a memory, told to whoever may know the rules about them.
-
-    NotFound for what the asker may not read.
-    """
-
-    def use(transaction: Transaction, roster: Roster, _: Reach) -> tuple[Remedy, ...]:
-        memory = open_memory(core, transaction, principal, roster, memory_id)
-        about = roster.find_person(person)
-        if about is None or explains_to(roster.readers[principal.person], roster.readers[about.id], memory) is not Detail.RULES:
-            return ()
-        return remedies(roster.readers[about.id], memory, roster)
-
-    return read(core, principal, use)
+def explained(reader: Reader, memory: Memory, detail: Detail, now: datetime, roster: Roster) -> Explained:
+    """The rules that decide for a reader, as far as whoever asks is told them."""
+    found = explain(reader, memory, now, roster)
+    if detail is Detail.VISIBLE:
+        return Explained(memory.id, found.visible, None, (), "Visible." if found.visible else "Not visible.")
+    return Explained(memory.id, found.visible, found.in_default_recall, found.rules, found.summary)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from memscope.contracts.storage import Transaction
+from memscope.contracts.storage import Browse, Listing, Transaction
 from memscope.core import Core
 from memscope.errors import NotFound
 from memscope.memories.browse import VersionAnswer, version_answer
 from memscope.memories.consequence import People, readers
 from memscope.memories.open import open_memory
+from memscope.memories.related import Related, near, related
 from memscope.memories.review import suggested_place
 from memscope.memories.view import MemoryAnswer, Suggested, review_answer, show, withheld
 from memscope.model.audience import Permission, Place, Reach
@@ -18,7 +19,11 @@ from memscope.model.memory import Memory
 from memscope.model.organization import Reader, Roster
 from memscope.model.principal import Principal
 from memscope.policy.permissions import may, may_move_into, may_read_version
+from memscope.text.normalise import preview, safe
 from memscope.work import read
+
+LINKS = 20
+"""Of the memories that one replaces, how many are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,14 @@ class OpenReview:
 
 
 @dataclass(frozen=True, slots=True)
+class Linked:
+    """Another memory, at the other end of a link."""
+
+    number: int
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """What the console shows of a memory."""
 
@@ -61,6 +74,10 @@ class Item:
     """Where the person may move it, but for where it lies; nothing when they may not move it."""
     reroutes_to: tuple[Place, ...]
     """Where they may reroute it in a review."""
+    older: tuple[Linked, ...]
+    """Readable memories that this one replaces."""
+    newer: Linked | None
+    """The readable memory that replaces this one, while it does."""
 
 
 def open_item(core: Core, principal: Principal, memory_id: str) -> Item:
@@ -92,9 +109,35 @@ def open_item(core: Core, principal: Principal, memory_id: str) -> Item:
             allowed,
             _places(memory, roster, reader, reviewing=False) if Permission.MOVE in allowed else (),
             _places(memory, roster, reader, reviewing=True) if Permission.REVIEW in allowed and memory.flagged else (),
+            tuple(
+                _linked(older)
+                for older in transaction.browse(Browse(Listing.ALL, LINKS, core.clock(), replaced_by=memory.id))
+                if may(reader, Permission.READ, older, by_id=False)
+            ),
+            next((_linked(newer) for newer in transaction.memories([answer.superseded_by or ""]).values()), None),
         )
 
     return read(core, principal, use)
+
+
+def related_to(core: Core, principal: Principal, memory_id: str) -> tuple[Related, ...] | None:
+    """Memories like one that the person may read; None while the model is not there. NotFound."""
+
+    def use(transaction: Transaction, roster: Roster, _: Reach) -> Memory:
+        memory = open_memory(core, transaction, principal, roster, memory_id)
+        if withheld(memory, principal, roster):
+            raise NotFound
+        return memory
+
+    memory = read(core, principal, use)
+    vectors = core.embedding.texts([memory.open_text])
+    if vectors is None:
+        return None
+    return related(near(core, principal, memory.open_text, vectors), memory.open_text, frozenset({memory.id}))
+
+
+def _linked(memory: Memory) -> Linked:
+    return Linked(memory.number, preview(safe(memory.open_text)[0]) if not memory.tainted else "Waits as possible instructions")
 
 
 def _places(memory: Memory, roster: Roster, reader: Reader, *, reviewing: bool) -> tuple[Place, ...]:

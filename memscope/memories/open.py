@@ -10,7 +10,7 @@ from memscope.model.ids import parse_reference
 from memscope.model.memory import Memory
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
-from memscope.policy.permissions import may
+from memscope.policy.permissions import may, may_reveal
 
 _WHO = {
     Permission.REVIEW: "Only the author, an owner of its group or an administrator can settle this review.",
@@ -43,4 +43,17 @@ def open_memory(
         raise NotFound
     if not may(reader, permission, memory):
         raise Forbidden(_WHO.get(permission, "Only the author, an owner of its group or an administrator can change this memory."))
+    return memory
+
+
+def open_to_reveal(transaction: Transaction, principal: Principal, roster: Roster, reference: str) -> Memory:
+    """The memory that an administrator may be shown against the rules: in the transaction of an operator, who records that it
+    is, or within a reach that holds it as revealed.
+
+    NotFound, as ever, for what does not exist, and for personal and forgotten memories.
+    """
+    parsed = parse_reference(reference)
+    memory = None if parsed is None else transaction.memory(parsed)
+    if memory is None or not may_reveal(roster.readers[principal.person], memory):
+        raise NotFound
     return memory

@@ -10,6 +10,7 @@ from datetime import datetime
 from memscope.contracts.storage import Browse, Hit, Listing, Question, SearchFilter, Transaction
 from memscope.core import Core
 from memscope.errors import InvalidArgument
+from memscope.memories import noting
 from memscope.memories.rank import falling, in_order, lifted, one_voice_at_most_half, rank
 from memscope.memories.texts import clean
 from memscope.memories.times import parse_moment
@@ -153,7 +154,7 @@ def recall(core: Core, principal: Principal, wanted: Recall) -> Recalled:
     board = wanted.kind is Kind.HANDOFF and wanted.run_id is not None
     query = clean("query", wanted.query, CONTENT_MAX, shortest=0 if board else 1)
     if board:
-        return _board(core, principal, wanted)
+        return _counted(core, principal, wanted, query, _board(core, principal, wanted))
     terms = tuple(dict.fromkeys(query_terms(query)))
     vector = core.embedding.query(query)
     question = Question(terms, vector, core.embedding.model.identity if vector is not None else None)
@@ -163,7 +164,15 @@ def recall(core: Core, principal: Principal, wanted: Recall) -> Recalled:
         hits = transaction.search(question, narrowing.where) if narrowing.possible else []
         return _answer(core, transaction, principal, roster, wanted, narrowing, hits, question)
 
-    return read(core, principal, use)
+    return _counted(core, principal, wanted, query, read(core, principal, use))
+
+
+def _counted(core: Core, principal: Principal, wanted: Recall, query: str, answer: Recalled) -> Recalled:
+    teams = [wanted.team, *(wanted.teams or ()), *(result.team for result in answer.results)]
+    projects = [wanted.project, *(result.project for result in answer.results)]
+    ids = [result.id for result in answer.results]
+    noting.recalled(core, principal, query, ids, teams=teams, projects=projects, topics=wanted.topics)
+    return answer
 
 
 def narrow(core: Core, principal: Principal, roster: Roster, wanted: Recall) -> Narrowing:

@@ -14,6 +14,7 @@ from memscope.core import Core
 from memscope.errors import Conflict, InvalidArgument, NotFound, Unavailable
 from memscope.guarding.examine import Examination, Setting, examine
 from memscope.guarding.route import Inherited, Routed, route
+from memscope.memories import noting
 from memscope.memories.changes import announce
 from memscope.memories.indexing import index_entry, passage_vectors
 from memscope.memories.open import open_memory
@@ -120,6 +121,7 @@ def remember(core: Core, principal: Principal, wanted: Remember, consent: Consen
             continue
         if memory is not None:
             announce(core, principal, "memory.remember", memory)
+            noting.saved(core, principal, memory, answer.related, answer.superseded is not None)
         return answer
     raise Unavailable("No free number was found for the memory. Nothing was saved; try again.")
 

@@ -14,7 +14,7 @@ from memscope.guarding.examine import Examination
 from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
 from memscope.memories.places import refuse_place
 from memscope.memories.remember import labels
-from memscope.memories.scope import SETTLED, examine_leaving, judged, readers_answer, target
+from memscope.memories.scope import examine_leaving, judged, readers_answer, target
 from memscope.memories.texts import clean
 from memscope.memories.view import FindingAnswer, MemoryAnswer, ReadersAnswer, Suggested, finding_answers, review_answer, review_url, show
 from memscope.model.audience import Permission, Place, Scope, Sensitivity
@@ -22,6 +22,7 @@ from memscope.model.memory import REASON_MAX, Memory, Version
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.model.review import GRAVITY, Flag, Resolution, Review
+from memscope.policy.draft import SETTLED
 from memscope.policy.permissions import may, may_move_into
 from memscope.work import read
 

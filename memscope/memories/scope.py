@@ -23,11 +23,9 @@ from memscope.model.memory import Memory, Version
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.model.review import Flag
+from memscope.policy.draft import SETTLED
 from memscope.policy.permissions import may_move_into
 from memscope.work import read
-
-SETTLED = frozenset({Flag.AUDIENCE, Flag.SETUP_GAP, Flag.FYI})
-"""What a scope change settles; `instructions` is settled by a review alone."""
 
 
 @dataclass(frozen=True, slots=True)

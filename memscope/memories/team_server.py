@@ -9,6 +9,7 @@ from typing import Any
 from memscope.contracts.storage import Question, SearchFilter, Transaction
 from memscope.core import Core
 from memscope.errors import InvalidArgument
+from memscope.memories import noting
 from memscope.memories.places import find_group, resolve_place
 from memscope.memories.rank import falling, rank
 from memscope.memories.texts import clean
@@ -40,15 +41,20 @@ def memory_recall(core: Core, principal: Principal, wanted: MemoryRecall) -> Map
     vector = core.embedding.query(query)
     question = Question(terms, vector, core.embedding.model.identity if vector is not None else None)
 
-    def use(transaction: Transaction, roster: Roster, _: object) -> Mapping[str, Any]:
+    def use(transaction: Transaction, roster: Roster, _: object) -> tuple[list[Memory], Mapping[str, Any]]:
         found: list[tuple[int, float, Memory]] = []
         for place in _places(roster, principal, wanted):
             found += _best(core, transaction, roster, principal, place, question, wanted.limit)
         found.sort(key=lambda item: (item[0], -item[1], item[2].id))
-        results = [_record(transaction, roster, rank_in_scope, score, memory) for rank_in_scope, score, memory in found[: wanted.limit]]
-        return {"results": results, "ordering": "scope_rank_then_score"}
+        found = found[: wanted.limit]
+        results = [_record(transaction, roster, rank_in_scope, score, memory) for rank_in_scope, score, memory in found]
+        return [memory for _, _, memory in found], {"results": results, "ordering": "scope_rank_then_score"}
 
-    return read(core, principal, use)
+    memories, answer = read(core, principal, use)
+    groups = [memory.place.group for memory in memories]
+    named = [wanted.team_id, *groups], [wanted.project, *groups]
+    noting.recalled(core, principal, query, [memory.id for memory in memories], teams=named[0], projects=named[1])
+    return answer
 
 
 def _places(roster: Roster, principal: Principal, wanted: MemoryRecall) -> list[Place]:

@@ -9,17 +9,20 @@ from memscope.approvals.consent import Consent
 from memscope.approvals.needs import Asks
 from memscope.contracts.storage import Transaction
 from memscope.core import Core
-from memscope.errors import Conflict, Forbidden, NotFound
+from memscope.errors import Conflict, Forbidden, InvalidArgument, NotFound
+from memscope.memories.browse import Line, line
 from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
+from memscope.memories.find import Wanted, find_memories
 from memscope.memories.open import open_memory
 from memscope.memories.texts import clean
 from memscope.memories.view import MemoryAnswer, show
 from memscope.model.audience import Permission
+from memscope.model.audit import Act, ApprovedVia
 from memscope.model.memory import REASON_MAX, Memory
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.policy.permissions import may
-from memscope.work import read
+from memscope.work import at_current_epoch, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +137,70 @@ def _why_not(core: Core, transaction: Transaction, principal: Principal, roster:
     if not may(roster.readers[principal.person], Permission.FORGET, memory):
         return Forbidden("Only those who may edit a memory can restore it.")
     return Conflict("The memory is not forgotten: there is nothing to restore.")
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """A forgotten memory in the list."""
+
+    memory: Line
+    erased_at: datetime
+    """When it is erased for good unless somebody restores it."""
+    days_left: int
+    """Whole days until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trash:
+    """A page of the trash."""
+
+    memories: tuple[Discarded, ...]
+    next_cursor: str | None
+
+
+def trash(core: Core, principal: Principal, *, cursor: str | None = None) -> Trash:
+    """The forgotten memories that the person may restore, newest first. InvalidArgument for a cursor of another list."""
+    found = find_memories(core, principal, Wanted(state="forgotten"), cursor=cursor)
+    kept = timedelta(days=core.rosters.current(principal.organization).organization.trash_days)
+    now = core.clock()
+    memories = []
+    for memory in found.lines:
+        assert memory.forgotten_at is not None
+        until = memory.forgotten_at + kept
+        memories.append(Discarded(memory, until, max(0, (until - now).days)))
+    return Trash(tuple(memories), found.next_cursor)
+
+
+def discarded(core: Core, principal: Principal, memory_id: str) -> Discarded:
+    """One forgotten memory that the person may restore, by id or number. NotFound."""
+
+    def use(transaction: Transaction, roster: Roster, _: object) -> Discarded:
+        memory = open_memory(core, transaction, principal, roster, memory_id, Permission.RESTORE)
+        if memory.forgotten_at is None:
+            raise NotFound
+        until = restorable_until(memory, roster)
+        return Discarded(line(show(core, transaction, roster, principal, [memory])[0]), until, max(0, (until - core.clock()).days))
+
+    return read(core, principal, use, Permission.RESTORE)
+
+
+def erase_for_good(core: Core, principal: Principal, memory_id: str, number: str) -> None:
+    """Erase a forgotten memory now and for good: by whoever may restore it, who types its number.
+
+    Texts, index, vectors and open approvals go with it, and links to it end; what is left is the audit row with
+    counts. NotFound for what is not in the person's trash, InvalidArgument for another number.
+    """
+
+    def attempt(roster: Roster) -> str:
+        act = Act("memory.erase", principal.person, principal.connection, approved_via=ApprovedVia.PERSON)
+        with core.storage.begin(core.rosters.reach(principal, roster, Permission.RESTORE), act) as transaction:
+            memory = open_memory(core, transaction, principal, roster, memory_id, Permission.RESTORE, lock=True)
+            if memory.forgotten_at is None:
+                raise NotFound
+            if number.strip() != str(memory.number):
+                raise InvalidArgument("number", "This is not its number. Type the number of the memory to erase it.")
+            transaction.lock_links()
+            transaction.describe(replace(act, target=memory.id, detail=dict(transaction.erase_forgotten(memory.id))))
+            return memory.id
+
+    core.usage.drop(principal.organization, at_current_epoch(core, principal, attempt))

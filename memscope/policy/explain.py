@@ -125,12 +125,16 @@ def explain(reader: Reader, memory: Memory, now: datetime, roster: Roster | None
     return Explanation(visible, in_recall, (*reading, *recall), _summary(visible, in_recall, reading, recall))
 
 
-def _standing(reader: Reader, memory: Memory) -> Standing:
-    """The standing under which a person reads a memory, the plainest first; when there is none, the one to explain it by."""
+def reads_as(reader: Reader, memory: Memory) -> Standing | None:
+    """The standing under which a person reads a memory, the plainest first; None when they do not."""
     held_by = acting_standings(reader, Permission.READ, memory, by_id=True)
-    for standing in _ORDER:
-        if standing in held_by and allows(reader, Permission.READ, memory.audience, standing):
-            return standing
+    return next((one for one in _ORDER if one in held_by and allows(reader, Permission.READ, memory.audience, one)), None)
+
+
+def _standing(reader: Reader, memory: Memory) -> Standing:
+    """The standing under which a person reads a memory; when there is none, the one to explain it by."""
+    if (standing := reads_as(reader, memory)) is not None:
+        return standing
     if memory.author != reader.person:
         return Standing.ANYBODY
     return Standing.AUTHOR if memory.own else Standing.COAUTHOR

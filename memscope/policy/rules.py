@@ -177,5 +177,7 @@ EDITS = Rule(
     "Only its author, an owner of its group or an admin changes it.",
 )
 
-READING: tuple[Rule, ...] = (ACTIVE, HELD, REVIEWER, PLACE, CLEARANCE, GUARDS)
-"""All have to hold for reading, and every other permission asks them first."""
+READING: tuple[Rule, ...] = (ACTIVE, HELD, REVIEWER, PLACE, GUARDS, CLEARANCE)
+"""All have to hold for reading, and every other permission asks them first.
+
+Guards come before the clearance: who joins a guard team is cleared by that too, so it is the reason that helps."""

@@ -34,7 +34,7 @@ def verify(core: Core, organization: str) -> Generator[Progress, None, Verified]
         with core.storage.begin(Operator("audit verify", organization)) as transaction:
             rows = transaction.audit_rows(position, BATCH)
         for row in rows:
-            if what := _wrong(row, previous, position):
+            if what := wrong(row, previous, position):
                 return Verified(position, position + 1, what)
             previous, position = row.digest, row.position
         if not rows:
@@ -42,7 +42,8 @@ def verify(core: Core, organization: str) -> Generator[Progress, None, Verified]
         yield Progress("Checking the audit log: row", position, position)
 
 
-def _wrong(row: AuditRow, previous: str, position: int) -> str:
+def wrong(row: AuditRow, previous: str, position: int) -> str:
+    """What is wrong with a row after the one at a position with a digest; empty when nothing is."""
     if row.position != position + 1:
         return f"it is missing; the next row has position {row.position}"
     if row.previous != previous:

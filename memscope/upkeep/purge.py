@@ -21,7 +21,7 @@ class _NotDue(Exception):
 def purge(core: Core, organization: str, *, dry_run: bool = False) -> Generator[Progress, None, int]:
     """Erase the memories forgotten longer ago than the organization keeps its trash; returns how many.
 
-    Each is a transaction of its own, whose audit row is the receipt: digests and counts, nothing of the text.
+    Each is a transaction of its own, whose audit row is the receipt: counts, and nothing that the text could be guessed from.
     """
     days = core.rosters.current(organization).organization.trash_days
     moment = core.clock() - timedelta(days=days)
@@ -46,6 +46,7 @@ def purge(core: Core, organization: str, *, dry_run: bool = False) -> Generator[
                     transaction.describe(Act("memory.erase", target=id_, detail=dict(transaction.erase(id_))))
             except _NotDue:
                 continue
+            core.usage.drop(organization, id_)
             erased += 1
             yield Progress("Erasing: memory", erased, before + len(due), (f"erased {id_}",))
         if erased == before:

@@ -7,7 +7,7 @@ reader is held instead.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -62,7 +62,7 @@ def reclassify(
     core.embedding.load()
     done = Reclassified()
     records, key = core.storage.records(RECORDS), f"reclassify/{topic or 'all'}"
-    state = _state(core, organization)
+    state = judging(core, organization)
     cursor = None if dry_run else records.get(organization, key)
     after: str | None = None
     if cursor is not None and cursor["state"] == state:
@@ -86,7 +86,7 @@ def reclassify(
     return done
 
 
-def _state(core: Core, organization: str) -> str:
+def judging(core: Core, organization: str) -> str:
     """A digest of what judges: plugins and topics."""
     roster = core.rosters.current(organization)
     plugins = [[info.name, info.version, info.state] for info in core.hooks.report]
@@ -97,24 +97,56 @@ def _state(core: Core, organization: str) -> str:
     return core.keys.digest("reclassify", [plugins, topics])
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What follows for a memory from judging it now."""
+
+    after: Memory
+    """Equal to the memory as it is when nothing follows."""
+    lower: str
+    """What a judgement from nothing would be lower in, in words; empty when in nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A memory before and after it was judged again."""
+
+    before: Memory
+    after: Memory
+
+
+def judge(core: Core, roster: Roster, memory: Memory, topic: str | None, *, noted: bool = True) -> Judged | None:
+    """Judge a memory as a roster, which may be a draft, says; None when no plugin of some kind could. Slow; writes nothing.
+
+    `noted` False keeps what shadow plugins say out of their counts.
+    """
+    setting = Setting(memory.place.scope, memory.kind, roster.people[memory.author].role, memory.provenance.client, memory.provenance.agent)
+    examination = examine(core, roster, memory.content, setting, noted=noted)
+    if examination.failed:
+        return None
+    about = _about(examination, topic, memory)
+    lower = _lower(memory, about, examination, topic, _holding(roster))
+    return Judged(_judged(memory, about, lower, roster, core.clock()), lower)
+
+
 def _one(core: Core, organization: str, memory: Memory, topic: str | None, dry_run: bool, done: Reclassified) -> str | None:
     """Judge one memory and, unless it is a dry run, write what follows; a line that says what, or None."""
     for _ in range(ATTEMPTS):
         roster = core.rosters.current(organization)
-        setting = Setting(
-            memory.place.scope, memory.kind, roster.people[memory.author].role, memory.provenance.client, memory.provenance.agent
-        )
-        examination = examine(core, roster, memory.content, setting)
-        if examination.failed:
+        judged = judge(core, roster, memory, topic)
+        if judged is None:
             done.failed += 1
             return None
-        after = _judged(memory, _about(examination, topic, memory), topic, roster, core.clock())
+        after = judged.after
         if after == memory:
             return None
         if not dry_run:
+            act = Act("memory.reclassify", target=memory.id, detail=labels(after) | {"sensitivity_before": memory.sensitivity.label})
             try:
-                _write(core, organization, memory, after, roster)
+                written = _write(core, organization, [Change(memory, after)], act, roster)
             except _Meanwhile:
+                written = []
+            if not written:
                 fresh = _fresh(core, organization, memory.id)
                 if fresh is None:
                     return None
@@ -128,9 +160,49 @@ def _one(core: Core, organization: str, memory: Memory, topic: str | None, dry_r
     raise Unavailable("The organization is being changed too fast. Run reclassify again: it goes on where it stopped.")
 
 
+def reclassify_batch(
+    core: Core, organization: str, memories: Sequence[Memory], topic: str, act: Act, note: Callable[[Sequence[Change]], None]
+) -> bool:
+    """Judge some memories by one topic and write what follows in one transaction, with one audit row; whether all could be judged.
+
+    `note` is told what will be written before it is, and told again when that was not what became of it: a memory that
+    somebody changed meanwhile is judged once more and written in a row of its own.
+    """
+    pending, whole, noted = {memory.id: memory for memory in memories}, True, list[Change]()
+    for _ in range(ATTEMPTS):
+        roster = core.rosters.current(organization)
+        changes = []
+        for memory in pending.values():
+            judged = judge(core, roster, memory, topic)
+            whole = whole and judged is not None
+            if judged is not None and judged.after != memory:
+                changes.append(Change(memory, judged.after))
+        if not changes:
+            return whole
+        note([*noted, *changes])
+        try:
+            written = _write(core, organization, changes, act, roster)
+        except _Meanwhile:
+            note(noted)
+            continue
+        noted += written
+        missed = [change.before.id for change in changes if change not in written]
+        if not missed:
+            return whole
+        note(noted)
+        fresh = [_fresh(core, organization, memory) for memory in missed]
+        pending = {memory.id: memory for memory in fresh if memory is not None}
+    raise Unavailable("The organization is being changed too fast. It goes on where it stopped.")
+
+
 def _fresh(core: Core, organization: str, memory_id: str) -> Memory | None:
     with core.storage.begin(Operator("reclassify", organization)) as transaction:
         return transaction.memory(memory_id)
+
+
+def _holding(roster: Roster) -> Roster:
+    """What is stored cannot be refused or unsaid any more; a credential found now is held back."""
+    return replace(roster, organization=replace(roster.organization, secrets=SecretsPolicy.HOLD))
 
 
 def _about(examination: Examination, topic: str | None, memory: Memory) -> Examination:
@@ -149,11 +221,9 @@ def _about(examination: Examination, topic: str | None, memory: Memory) -> Exami
     )
 
 
-def _judged(memory: Memory, examination: Examination, topic: str | None, roster: Roster, now: datetime) -> Memory:
+def _judged(memory: Memory, examination: Examination, lower: str, roster: Roster, now: datetime) -> Memory:
     """The memory as it should be; equal to what it is when nothing follows."""
-    # What is stored cannot be refused or unsaid any more; a credential found now is held back.
-    holding = replace(roster, organization=replace(roster.organization, secrets=SecretsPolicy.HOLD))
-    routed = route(examination, memory, holding, Inherited())
+    routed = route(examination, memory, _holding(roster), Inherited())
     reviewed = memory.review_state != "none"
     masked = routed.masked if examination.holds_credentials else memory.masked
     moved = replace(
@@ -172,7 +242,6 @@ def _judged(memory: Memory, examination: Examination, topic: str | None, roster:
         Flag.FYI: tightened,
     }
     raised = [item for item in routed.raised if fresh[item[0]]]
-    lower = _lower(memory, examination, topic, holding)
     if lower and memory.place.shared and not (reviewed or tightened or memory.flagged):
         raised.append((Flag.FYI, lower, None))
     reviews = replace(routed, raised=tuple(raised)).reviews(now, memory.version + 1, memory.reviews)
@@ -193,14 +262,20 @@ def _gaining_and_losing(memory: Memory, after: Memory, roster: Roster) -> tuple[
     return gaining, effect(memory, after, roster).loses
 
 
-def _lower(memory: Memory, examination: Examination, topic: str | None, roster: Roster) -> str:
-    """What a judgement from nothing would be lower in, in words; empty when in nothing."""
+def _lower(memory: Memory, about: Examination, whole: Examination, topic: str | None, roster: Roster) -> str:
+    """What a judgement from nothing would be lower in, in words; empty when in nothing.
+
+    By one topic the level counts only where the memory is guarded by it and, judged as a whole, would not be any more.
+    """
     bare = replace(memory, sensitivity=Sensitivity.PUBLIC, topics=frozenset())
-    judged = route(examination, bare, roster, Inherited())
+    dropped = sorted(
+        roster.topics[one].name for one in memory.topics - route(about, bare, roster, Inherited()).topics if one in roster.topics
+    )
+    level = route(whole, bare, roster, Inherited()).sensitivity
+    falls = level < memory.sensitivity if topic is None else topic in memory.topics and level < Sensitivity.RESTRICTED <= memory.sensitivity
     parts = []
-    if judged.sensitivity < memory.sensitivity and topic is None:
-        parts.append(f"it would be {_level(judged.sensitivity)} rather than {_level(memory.sensitivity)}")
-    dropped = sorted(roster.topics[topic].name for topic in memory.topics - judged.topics if topic in roster.topics)
+    if falls and (topic is None or not dropped):
+        parts.append(f"it would be {_level(level)} rather than {_level(memory.sensitivity)}")
     if dropped:
         parts.append(f"it would not be about {', '.join(dropped)}")
     return f"Judged again, {' and '.join(parts)}. It was left as it is." if parts else ""
@@ -212,28 +287,40 @@ def _held(after: Memory, routed: Routed, now: datetime) -> Memory:
     return replace(after, reviews=tuple(reviews[flag] for flag in GRAVITY if flag in reviews))
 
 
-def _write(core: Core, organization: str, memory: Memory, after: Memory, roster: Roster) -> None:
-    """Store a change, unless memory or organization changed meanwhile. The index is made anew where the open text changed."""
-    version, index = None, None
-    if after.masked != memory.masked:
-        version = Version(
-            after.version, after.content, after.masked, memory.provenance, after.updated_at, "Judged again: it holds a credential."
-        )
-        index = _index(core, after, roster)
-    act = Act("memory.reclassify", target=memory.id, detail=labels(after) | {"sensitivity_before": memory.sensitivity.label})
+def _write(core: Core, organization: str, changes: Sequence[Change], act: Act, roster: Roster) -> list[Change]:
+    """Store changes in one transaction, but for those of memories that changed meanwhile; returns the ones stored.
+
+    _Meanwhile when the organization changed. The index is made anew where the open text changed.
+    """
+    texts = {change.before.id: _masked_now(core, change, roster) for change in changes if change.after.masked != change.before.masked}
     for _ in range(ATTEMPTS):
+        written: list[Change] = []
         try:
             with core.storage.begin(Operator("reclassify", organization), act) as transaction:
-                fresh = transaction.memory(memory.id, lock=True)
-                if fresh is None or fresh.version != memory.version or not roster.same_facts(core.rosters.current(organization)):
+                if not roster.same_facts(core.rosters.current(organization)):
                     raise _Meanwhile
-                transaction.update(memory, after, version, index)
+                for change in changes:
+                    fresh = transaction.memory(change.before.id, lock=True)
+                    if fresh is not None and fresh.version == change.before.version:
+                        transaction.update(fresh, change.after, *texts.get(change.before.id, (None, None)))
+                        written.append(change)
+                if not written:
+                    raise _Meanwhile
         except UnknownAudience as unknown:
             core.storage.intern(organization, unknown.audience)
         else:
-            core.hooks.event(Event(act.action, organization, core.clock(), None, memory.id, act.detail))
-            return
+            for change in written:
+                detail = labels(change.after) | {"sensitivity_before": change.before.sensitivity.label}
+                core.hooks.event(Event("memory.reclassify", organization, core.clock(), None, change.after.id, detail))
+            return written
     raise Unavailable("The organization is being changed too fast. Run reclassify again: it goes on where it stopped.")
+
+
+def _masked_now(core: Core, change: Change, roster: Roster) -> tuple[Version, IndexEntry]:
+    after = change.after
+    reason = "Judged again: it holds a credential."
+    version = Version(after.version, after.content, after.masked, change.before.provenance, after.updated_at, reason)
+    return version, _index(core, after, roster)
 
 
 def _index(core: Core, after: Memory, roster: Roster) -> IndexEntry:

@@ -6,6 +6,8 @@ import logging
 from datetime import datetime, timedelta
 
 from memscope.core import Core
+from memscope.upkeep.census import census
+from memscope.upkeep.emptying import empty_group, removals
 from memscope.upkeep.purge import purge
 from memscope.upkeep.reindex import BATCH, add_vectors
 
@@ -13,10 +15,11 @@ log = logging.getLogger(__name__)
 
 RECORDS = "upkeep"
 PURGE_EVERY = timedelta(hours=1)
+CENSUS_EVERY = timedelta(hours=24)
 
 
 def run_due(core: Core) -> None:
-    """Erase what has been in the trash long enough, and make vectors that saves went without.
+    """Erase what has been in the trash long enough, finish removing groups, and make vectors that saves went without.
 
     The caller leads: `storage.lead("upkeep")`.
     """
@@ -25,6 +28,12 @@ def run_due(core: Core) -> None:
             for _ in purge(core, organization.id):
                 pass
             _done(core, organization.id, "purge")
+        if _due(core, organization.id, "census", CENSUS_EVERY):
+            census(core, organization.id)
+            _done(core, organization.id, "census")
+        for group in removals(core, organization.id):
+            for _ in empty_group(core, organization.id, group):
+                pass
         if core.embedding.ready and core.storage.serving_model() == core.embedding.model.identity:
             while add_vectors(core, organization.id) == BATCH:
                 pass
