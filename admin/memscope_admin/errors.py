@@ -7,15 +7,21 @@ import re
 import secrets
 from typing import Any
 
-from flask import Flask, flash, g, redirect, render_template, request, session, url_for
+from flask import Flask, current_app, flash, g, redirect, render_template, request, session, url_for
 from flask_login import AnonymousUserMixin, current_user
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
+from memscope.contracts.requests import REQUEST
 from memscope.errors import Conflict, Forbidden, InvalidArgument, MemScopeError, NotFound, RateLimited, Unavailable
+from memscope_admin import partial
+from memscope_admin.texts import several
 
 log = logging.getLogger(__name__)
+PAGE_FAILED = "memscope_page_failed"
+"""Where the application keeps what is told of every unexpected exception: a page of another plugin counts as its failure."""
+_SECRET = re.compile("password|token|seen|code|secret|credential")
 _PATH = re.compile(r"/[^/\\\s][^\\\s]*|/")
 _WORDS = {
     400: ("This request cannot be read", "Go back and try again."),
@@ -23,7 +29,10 @@ _WORDS = {
     404: ("There is nothing here", "What you look for does not exist, or you may not see it."),
     405: ("This address does not take that", "Go back and use the page's own buttons."),
     413: ("That is too much", "The text or form is larger than the console takes."),
+    409: ("Somebody was faster", "Nothing was changed. Load the page again and look at it anew."),
+    422: ("This value will not do", "Nothing was changed. Go back and use the page's own fields."),
     429: ("Too many tries", "Wait a little and try again."),
+    503: ("Not available at the moment", "Nothing was changed. Try again in a moment."),
 }
 
 
@@ -37,6 +46,8 @@ def register(app: Flask) -> None:
 
 def to_sign_in() -> Response:
     """To the sign-in page, and back afterwards to what was asked for."""
+    if partial.asked():
+        return partial.redirect_to(url_for("sign_in.form", next=partial.where()))
     if request.method == "GET":
         target = request.full_path.rstrip("?")
         return redirect(url_for("sign_in.form", next=target) if target != "/" else url_for("sign_in.form"))
@@ -62,7 +73,8 @@ def page(status: int, title: str, text: str, **more: Any) -> tuple[str, int]:
 
 
 def _too_old(error: CSRFError) -> tuple[str, int]:
-    kept = {name: value for name, value in request.form.items() if len(value) > 20 and name not in ("csrf_token", "password")}
+    log.warning("console: a form without its token for %s", request.endpoint)
+    kept = {name: value for name, value in request.form.items() if len(value) > 20 and not _SECRET.search(name)}
     return page(
         400, "This form was open too long", "Nothing was changed. Load the page again and repeat it.", kept=kept, reload=request.full_path
     )
@@ -86,13 +98,15 @@ def _service(error: MemScopeError) -> tuple[str, int]:
         case InvalidArgument():
             return page(422, "This value will not do", error.message)
         case RateLimited():
-            return page(429, "Too many tries", error.message)
+            wait = several(int(error.details.get("retry_after_s", 60)), "second")
+            return page(429, "Too many tries", f"Nothing was changed. Wait {wait} and try again.")
         case Unavailable():
-            return page(503, "Not available at the moment", "Nothing was changed. Try again in a moment.")
+            return page(503, *_WORDS[503])
     return page(422, "This did not work", error.message)
 
 
 def _unexpected(error: Exception) -> tuple[str, int]:
-    number = secrets.token_hex(4)
+    number = REQUEST.get() or secrets.token_hex(8)
     log.error("console request %s failed: %s", number, type(error).__name__, exc_info=error)
-    return page(500, "Something went wrong", f"It is written in the server's log under number {number}.")
+    current_app.extensions[PAGE_FAILED](error)
+    return page(500, "Something went wrong", f"Nothing more is known here. The server's log has it under request {number}.")

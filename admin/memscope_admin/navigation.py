@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 from flask import abort, current_app, request, url_for
 from flask_login import current_user
 from werkzeug.wrappers import Response
 
 from memscope_admin.errors import to_sign_in
-from memscope_admin.sessions import Visitor, visitor
+from memscope_admin.sessions import Visitor, note, visitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,41 +35,51 @@ class Link:
     here: bool
 
 
-def _everybody(_: Visitor) -> bool:
+def everybody(_: Visitor) -> bool:
+    """Whoever is signed in."""
     return True
 
 
-def _admins(one: Visitor) -> bool:
+def admins(one: Visitor) -> bool:
+    """Administrators."""
     return one.admin
 
 
-def _owners(one: Visitor) -> bool:
+def owners(one: Visitor) -> bool:
+    """Administrators and owners of a group."""
     return one.admin or one.owner
 
 
 ENTRIES = (
-    Entry("dashboard.show", "Overview", "d", _everybody),
-    Entry("review.queue", "Review", "r", _everybody),
-    Entry("memories.listed", "Memories", "m", _everybody),
-    Entry("access.why", "Who can read", "w", _everybody),
-    Entry("confirmations.listed", "Approvals", "y", _everybody),
-    Entry("topics.listed", "Topics", "t", _admins),
-    Entry("people.listed", "People", "p", _admins),
-    Entry("groups.listed", "Teams and projects", "e", _owners),
-    Entry("connections.listed", "Connections", "c", _everybody),
-    Entry("audit.listed", "Audit log", "a", _admins),
-    Entry("plugins.listed", "Plugins", "u", _admins),
-    Entry("settings.edit", "Settings", "s", _admins),
-    Entry("me.show", "You", "i", _everybody),
+    Entry("dashboard.show", "Overview", "d", everybody),
+    Entry("review.queue", "Review", "r", everybody),
+    Entry("memories.listed", "Memories", "m", everybody),
+    Entry("access.why", "Who can read", "w", everybody),
+    Entry("confirmations.listed", "Approvals", "y", everybody),
+    Entry("topics.listed", "Topics", "t", admins),
+    Entry("people.listed", "People", "p", admins),
+    Entry("groups.listed", "Teams and projects", "e", owners),
+    Entry("connections.listed", "Connections", "c", everybody),
+    Entry("audit.listed", "Audit log", "a", admins),
+    Entry("plugins.listed", "Plugins", "u", admins),
+    Entry("insights.show", "Insights", "n", admins),
+    Entry("settings.edit", "Settings", "s", admins),
+    Entry("me.show", "You", "i", everybody),
 )
+
+OWN = frozenset({"security", "mine", "trash", "activity"})
+"""Blueprints whose pages stand under You."""
+EXTRA = "memscope_pages"
+"""Where the application keeps the entries of pages that plugins add."""
 
 
 def menu(one: Visitor) -> list[Link]:
     """The lines for somebody."""
     here = (request.endpoint or "").partition(".")[0]
+    here = "me" if here in OWN else here
     return [
         Link(url_for(entry.endpoint), entry.title, entry.key, entry.endpoint.partition(".")[0] == here)
-        for entry in ENTRIES
+        for entry in (*ENTRIES, *current_app.extensions.get(EXTRA, ()))
         if entry.endpoint in current_app.view_functions and entry.shown(one)
     ]
 
@@ -82,7 +93,7 @@ def admins_only() -> Response | None:
     """A `before_request` of pages for administrators: to others they do not exist."""
     found = signed_in()
     if found is None and not visitor().admin:
-        abort(404)
+        _refuse()
     return found
 
 
@@ -90,5 +101,12 @@ def owners_only() -> Response | None:
     """A `before_request` of pages for administrators and owners of a group."""
     found = signed_in()
     if found is None and not (visitor().admin or visitor().owner):
-        abort(404)
+        _refuse()
     return found
+
+
+def _refuse() -> NoReturn:
+    """Somebody asks for a page that is not for them: it does not exist, and the audit log says that they tried."""
+    here = visitor()
+    note(here.principal.organization, "refused", here.person.id, page=request.endpoint, method=request.method, address=request.remote_addr)
+    abort(404)

@@ -13,7 +13,9 @@ from memscope_admin.forms.fields import LEVELS, NEEDED
 class CorrectForm(FlaskForm):
     """A corrected text."""
 
-    new_content = TextAreaField("Text", [NEEDED], description=f"At most {CONTENT_MAX:,} characters.")
+    new_content = TextAreaField(
+        "Text", [NEEDED], description=f"At most {CONTENT_MAX:,} characters.", render_kw={"data-most": str(CONTENT_MAX)}
+    )
     reason = StringField("Why (may be left out)", [Length(max=REASON_MAX)])
 
 
@@ -41,3 +43,20 @@ class ReasonForm(FlaskForm):
     """A reason alone."""
 
     reason = StringField("Why (may be left out)", [Length(max=REASON_MAX)])
+
+
+class RevealForm(FlaskForm):
+    """Why an administrator wants to read what the rules keep out."""
+
+    memory = StringField("Number or id of the memory", [NEEDED])
+    reason = StringField(
+        "Why",
+        [NEEDED, Length(max=REASON_MAX)],
+        description="The author and the owners of the teams that guard it are shown this; it goes into the audit log.",
+    )
+
+
+class EraseForm(FlaskForm):
+    """Erasing for good."""
+
+    number = StringField("Number of the memory", [NEEDED], description="Type it to say that you mean this one.")

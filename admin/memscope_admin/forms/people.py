@@ -26,10 +26,3 @@ class GroupForm(FlaskForm):
     name = StringField("Name", [NEEDED])
     aliases = TextAreaField("Other names, one a line")
     team = SelectField("Belongs to the team")
-
-
-class MemberForm(FlaskForm):
-    """Somebody in a group."""
-
-    person = SelectField("Person")
-    role = SelectField("As", choices=[SelectChoice("member", "Member"), SelectChoice("owner", "Owner")])

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from memscope_admin.views import (
     access,
+    activity,
     audit,
     confirmations,
     connections,
+    consent,
     dashboard,
     groups,
+    help,
+    insights,
     me,
     memories,
+    mine,
     people,
     plugins,
+    reveal,
     review,
+    security,
     settings,
     setup,
     sign_in,
     topics,
+    trash,
 )
 
 PAGES = tuple(
@@ -34,9 +42,17 @@ PAGES = tuple(
         people,
         groups,
         connections,
+        consent,
         audit,
         plugins,
+        insights,
+        help,
         settings,
         me,
+        security,
+        activity,
+        mine,
+        reveal,
+        trash,
     )
 )

@@ -33,20 +33,8 @@ def listed() -> str:
 
 @pages.get("/<ticket_id>")
 def show(ticket_id: str) -> str:
-    """One of them: what would change, and who would gain."""
-    found = _mine(ticket_id)
-    change = found.summary["change"]
-    forgets = found.tool == "forget_memory"
-    return render_template(
-        "me/confirmation.html",
-        ticket=found,
-        title=TOOLS.get(found.tool, found.tool),
-        before=describe(change["before"]),
-        after="nobody reads it; it can be restored from the trash" if forgets else describe(change["after"]),
-        change=change,
-        gains=gaining(core(), principal(), found.memory, found.gaining),
-        now=core().clock(),
-    )
+    """One of them: what would change, and who would gain; of one that is over, how it ended."""
+    return _page(_mine(ticket_id))
 
 
 @pages.post("/<ticket_id>")
@@ -60,13 +48,29 @@ def settle(ticket_id: str) -> Response | tuple[str, int]:
     try:
         decide(core(), here.organization, here.person, found.id, verdict == "approve")
     except Conflict as error:
+        # Used up or expired: the page says which.
         flash(error.message)
-        return redirect(url_for("confirmations.show", ticket_id=ticket_id))
+        return _page(_mine(ticket_id)), 409
     if verdict == "approve":
         flash(f"Approved. Tell {found.summary['client']} to go on: it has until the approval expires.")
     else:
         flash(f"Refused. {found.summary['client']} will be told that you said no.")
     return redirect(url_for("confirmations.listed"))
+
+
+def _page(found: Ticket) -> str:
+    change = found.summary["change"]
+    forgets = found.tool == "forget_memory"
+    return render_template(
+        "me/confirmation.html",
+        ticket=found,
+        title=TOOLS.get(found.tool, found.tool),
+        before=describe(change["before"]),
+        after="nobody reads it; it can be restored from the trash" if forgets else describe(change["after"]),
+        change=change,
+        gains=gaining(core(), principal(), found.memory, found.gaining),
+        expired=found.expires_at <= core().clock(),
+    )
 
 
 def _mine(ticket_id: str) -> Ticket:

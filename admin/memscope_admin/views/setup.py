@@ -20,15 +20,18 @@ from memscope.organizations.people import add_person
 from memscope.organizations.setting_up import LinkSpent, link_organization, use_link
 from memscope.organizations.settings import change_organization
 from memscope.organizations.topics import save_topic
+from memscope_admin import factors
+from memscope_admin.admission import admit
 from memscope_admin.forms.accounts import AccountForm, PasswordForm
 from memscope_admin.forms.fields import blame
 from memscope_admin.forms.organization import OrganizationForm, PasteForm
 from memscope_admin.navigation import admins_only
-from memscope_admin.sessions import app, core, principal, sign_in, visitor
+from memscope_admin.sessions import app, ask_again, core, end_sessions, principal, visitor
 
 pages = Blueprint("setup", __name__)
 STEPS = (
     ("setup.account", "You"),
+    ("setup.factor", "Second factor"),
     ("setup.organization", "Organization"),
     ("setup.people", "People"),
     ("setup.topics", "Topics"),
@@ -64,13 +67,23 @@ def account() -> Answer:
                 organization, person = use_link(
                     core(), app().identities.passwords, token, name=data["name"], email=data["email"], password=data["password"]
                 )
-                sign_in(organization, person)
-                return redirect(url_for("setup.organization"))
+                session.pop("setup", None)
+                return admit(organization, person, "link", "/setup/factor")
             except InvalidArgument as error:
                 blame(form, error)
     except LinkSpent:
         return _spent()
     return _step("account", form=form), 422
+
+
+@pages.get("/setup/factor")
+def factor() -> Answer:
+    """A second factor for the account just made, now or later."""
+    if (refused := admins_only()) is not None:
+        return refused
+    due = factors.enrol_by()
+    later = due is None or due > core().clock()
+    return _step("factor", due=due, later=later, has=factors.mine().any, site=factors.site())
 
 
 @pages.route("/setup/organization", methods=["GET", "POST"])
@@ -200,6 +213,8 @@ def connect() -> Answer:
     """A token of one's own, and the lines that connect an agent with it."""
     if (refused := admins_only()) is not None:
         return refused
+    if request.method == "POST" and (asked := ask_again()) is not None:
+        return asked
     return _step("connect", **connecting())
 
 
@@ -254,8 +269,10 @@ def password() -> Answer:
         if request.method == "POST" and form.validate():
             try:
                 organization, person = accept(core(), app().identities.passwords, token, form.password.data)
-                sign_in(organization, person)
-                return redirect(url_for("dashboard.show"))
+                # Whoever was in with the password until now is out, and the link stands in for the password alone.
+                end_sessions(organization.id, person.id)
+                factors.tell(organization.id, person.id, "Your password was set by a one-time link.")
+                return admit(organization, person, "link", None)
             except InvalidArgument as error:
                 blame(form, error)
     except LinkSpent:
