@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -148,7 +148,25 @@ def open_console(folder: Path, **environ: str) -> tuple[MemScope, Clock]:
 @pytest.fixture
 def console(tmp_path: Path) -> Iterator[Console]:
     """Harbor, with phrases that the plain guards know."""
-    app, clock = open_console(tmp_path)
+    yield from _harbor(tmp_path)
+
+
+@pytest.fixture
+def set_console(tmp_path: Path) -> Iterator[Callable[..., Console]]:
+    """Makes the same with settings of the environment's."""
+    served: list[Iterator[Console]] = []
+
+    def make(**environ: str) -> Console:
+        served.append(_harbor(tmp_path / str(len(served)), **environ))
+        return next(served[-1])
+
+    yield make
+    for one in served:
+        next(one, None)
+
+
+def _harbor(folder: Path, **environ: str) -> Iterator[Console]:
+    app, clock = open_console(folder, **environ)
     organization = harbor()
     organization.topics["HR"] = replace(organization.topics["HR"], phrases=("salary",))
     organization.topics["Finance"] = replace(organization.topics["Finance"], phrases=("quarterly forecast",))
@@ -169,3 +187,11 @@ def fresh(tmp_path: Path) -> Iterator[Console]:
     for client in console.clients:
         client.close()
     app.close()
+
+
+@pytest.fixture
+def console_kit() -> Any:
+    """What this module is made of, for tests with settings of their own."""
+    import sys
+
+    return sys.modules[__name__]

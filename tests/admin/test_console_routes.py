@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 from memscope_admin.factory import create_app
 
 from memscope.model.audience import Scope
+from memscope.upkeep.reclassify_jobs import RECORDS, Job, State
 
 PUBLIC, ALL, OWNERS, ADMINS = "public", "all", "owners", "admins"
 WHO = {
     "sign_in.form": PUBLIC,
     "sign_in.check": PUBLIC,
     "sign_in.leave": PUBLIC,
+    "sign_in.second": PUBLIC,
+    "sign_in.passkey_options": PUBLIC,
+    "sign_in.passkey": PUBLIC,
+    "sign_in.again": ALL,
     "setup.enter": PUBLIC,
     "setup.account": PUBLIC,
     "setup.welcome": PUBLIC,
     "setup.password": PUBLIC,
+    "setup.factor": ADMINS,
     "setup.organization": ADMINS,
     "setup.people": ADMINS,
     "setup.topics": ADMINS,
@@ -27,11 +34,14 @@ WHO = {
     "confirmations.listed": ALL,
     "confirmations.show": ALL,
     "confirmations.settle": ALL,
+    "help.show": ALL,
     "review.queue": ALL,
     "review.decide": ALL,
     "review.undo": ALL,
     "review.several_at_once": ALL,
     "review.approve_several": ALL,
+    "review.similar": ALL,
+    "review.map_topic": ADMINS,
     "memories.listed": ALL,
     "memories.show": ALL,
     "memories.correct": ALL,
@@ -40,10 +50,24 @@ WHO = {
     "memories.forget": ALL,
     "memories.restore": ALL,
     "memories.supersede": ALL,
+    "reveal.ask": ADMINS,
+    "reveal.end": ADMINS,
+    "mine.listed": ALL,
+    "mine.connections": ALL,
+    "trash.listed": ALL,
+    "trash.restore": ALL,
+    "trash.erase": ALL,
+    "activity.listed": ALL,
+    "activity.seen": ALL,
     "access.why": ALL,
     "topics.listed": ADMINS,
     "topics.add": ADMINS,
     "topics.show": ADMINS,
+    "topics.bench": ADMINS,
+    "topics.hits": ADMINS,
+    "topics.preview": ADMINS,
+    "topics.job": ADMINS,
+    "topics.turn": ADMINS,
     "topics.remove": ADMINS,
     "people.listed": ADMINS,
     "people.add": ADMINS,
@@ -51,7 +75,11 @@ WHO = {
     "people.active": ADMINS,
     "people.link": ADMINS,
     "people.sign_out": ADMINS,
+    "people.factor": ADMINS,
     "groups.listed": OWNERS,
+    "groups.teams": OWNERS,
+    "groups.projects": OWNERS,
+    "groups.go_on": ADMINS,
     "groups.add": ADMINS,
     "groups.show": OWNERS,
     "groups.member": OWNERS,
@@ -59,15 +87,43 @@ WHO = {
     "connections.listed": ALL,
     "connections.add": ALL,
     "connections.end": ALL,
+    "connections.end_several": ALL,
+    "connections.connect": ALL,
+    "connections.made": ALL,
+    "connections.clients": ADMINS,
+    "connections.change_rule": ADMINS,
+    "connections.decide_client": ADMINS,
+    "connections.list_by_hand": ADMINS,
+    "consent.begin": PUBLIC,
+    "consent.show": ALL,
+    "consent.decide": ALL,
     "audit.listed": ADMINS,
     "audit.export": ADMINS,
+    "audit.check": ADMINS,
     "plugins.listed": ADMINS,
+    "plugins.turn": ADMINS,
+    "plugins.attempt": ADMINS,
+    "plugins.lines": ADMINS,
+    "insights.show": ADMINS,
+    "insights.export": ADMINS,
     "settings.edit": ADMINS,
     "settings.export": ADMINS,
+    "settings.brand": ADMINS,
+    "settings.bring": ADMINS,
+    "settings.stylesheet": ALL,
     "me.show": ALL,
-    "me.password": ALL,
     "me.prefer": ALL,
-    "me.end": ALL,
+    "security.show": ALL,
+    "security.enrol": ALL,
+    "security.password": ALL,
+    "security.end": ALL,
+    "security.codes": ALL,
+    "security.codes_off": ALL,
+    "security.recovery": ALL,
+    "security.passkey_options": ALL,
+    "security.passkey": ALL,
+    "security.rename": ALL,
+    "security.remove": ALL,
 }
 ROLES = {"Cy": {ALL}, "Bo": {ALL}, "Ed": {ALL, OWNERS}, "Ada": {ALL, OWNERS, ADMINS}}
 
@@ -77,14 +133,23 @@ def _routes(console: Any) -> list[tuple[str, str, str]]:
     organization = console.organization
     values = {
         "token": "wrong",
+        "sealed": "wrong",
+        "software": "0" * 64,
         "connection": organization.connections["Ada"].id,
         "connection_id": organization.connections["Di"].id,
         "ticket_id": "none",
         "memory": "1",
+        "notice": "none",
+        "format": "csv",
         "key": "legal",
+        "job_id": _job(console, "Legal"),
         "person_id": organization.people["Cy"].id,
         "group_id": organization.groups["apollo"].id,
         "kind": "team",
+        "passkey_id": "none",
+        "name": "admin",
+        "chart_id": "saved",
+        "version": "none",
     }
     app = create_app(console.app)
     adapter = app.url_map.bind("localhost")
@@ -94,6 +159,15 @@ def _routes(console: Any) -> list[tuple[str, str, str]]:
             path = adapter.build(rule.endpoint, {name: values[name] for name in rule.arguments})
             found += [(rule.endpoint, method, path) for method in sorted((rule.methods or set()) & {"GET", "POST"})]
     return found
+
+
+def _job(console: Any, topic: str) -> str:
+    """A run over what is stored, which is over."""
+    by = console.organization.people["Ada"].id
+    made = Job("a-job", console.organization.topics[topic].id, by, "2026-01-05T09:00:00+00:00", State.DONE)
+    records = console.app.core.storage.records(RECORDS)
+    records.put(console.organization.organization.id, f"job/{made.id}", {**asdict(made), "state": made.state.value})
+    return made.id
 
 
 def test_every_route_says_for_whom_it_is(console: Any) -> None:

@@ -40,7 +40,8 @@ def test_the_wizard_leads_from_the_link_to_a_first_call(fresh: Any) -> None:
     assert 'value="ada@quay.example"' in page.html
 
     page = browser.post("/setup/account", name="Ada", email="ada@quay.example", password=GOOD)
-    assert page.url.endswith("/admin/setup/organization")
+    assert page.url.endswith("/admin/setup/factor")
+    assert "Later: skip this step" in page.text
     page = browser.post(
         "/setup/organization",
         name="Quay",

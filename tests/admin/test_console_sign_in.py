@@ -157,7 +157,7 @@ def test_under_an_https_address_the_cookie_is_secure_and_of_this_host_alone(tmp_
     assert cookie.startswith("__Host-memscope=")
     assert "Secure" in cookie
     assert "Domain" not in cookie
-    assert response.headers["strict-transport-security"] == "max-age=31536000"
+    assert response.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
 
 
 def test_another_sites_form_is_refused(console: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-OPERATORS = {"reclassify.py", "transfer.py", "purge.py"}
+OPERATORS = {"emptying.py", "gap_closing.py", "reclassify.py", "transfer.py", "purge.py"}
 """Upkeep begins as an operator, who reads everything and shows it to nobody."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from memscope.settings import load
 from memscope.testing.builders import Builder, harbor
 
 PLAIN_GUARDS = Path(__file__).parents[1] / "data" / "plain_guards.py"
+RAISING = PLAIN_GUARDS.with_name("raising_guard.py")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -99,13 +100,14 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def _serve(folder: Path, chromium: Browser, organization: Builder | None) -> Iterator[Site]:
+def _serve(folder: Path, chromium: Browser, organization: Builder | None, **more: str) -> Iterator[Site]:
     environ = {
         "MEMSCOPE_STORAGE_PROVIDER": "inprocess",
         "MEMSCOPE_PLUGINS_FILES": str(PLAIN_GUARDS),
         "MEMSCOPE_PLUGINS_BLOCKED": "spacy,instructions",
         "MEMSCOPE_ACCOUNTS_TIME_COST": "1",
         "MEMSCOPE_ACCOUNTS_MEMORY_KIB": "64",
+        **more,
     }
     ready = threading.Event()
     with listening("127.0.0.1", 0) as listener, MemScope.from_settings(load(None, environ, data_dir=folder / "data")) as app:
@@ -129,10 +131,36 @@ def _serve(folder: Path, chromium: Browser, organization: Builder | None) -> Ite
 @pytest.fixture
 def site(tmp_path: Path, chromium: Browser) -> Iterator[Site]:
     """Harbor, served. Afterwards: no console message, no request to elsewhere."""
+    yield from _serve(tmp_path, chromium, _harbor())
+
+
+@pytest.fixture
+def broken(tmp_path: Path, chromium: Browser) -> Iterator[Site]:
+    """Harbor with a classifier that always fails and no other, and a value fixed by the environment."""
+    more = {"MEMSCOPE_PLUGINS_FILES": str(RAISING), "MEMSCOPE_PLUGINS_BLOCKED": "spacy,instructions,secrets"}
+    yield from _serve(tmp_path, chromium, _harbor(), **more, MEMSCOPE_ORGANIZATION_SECRETS="redact")
+
+
+def _harbor() -> Builder:
     organization = harbor()
     organization.topics["HR"] = replace(organization.topics["HR"], phrases=("salary",))
     organization.topics["Finance"] = replace(organization.topics["Finance"], phrases=("quarterly forecast",))
-    yield from _serve(tmp_path, chromium, organization)
+    return organization
+
+
+@pytest.fixture
+def serve(tmp_path: Path, chromium: Browser) -> Iterator[Callable[..., Site]]:
+    """Serves an organization as a test built it, with one-file plugins: serve(organization, plugins)."""
+    served: list[Iterator[Site]] = []
+
+    def start(organization: Builder, plugins: Sequence[Path] = ()) -> Site:
+        files = ",".join(str(path) for path in (PLAIN_GUARDS, *plugins))
+        served.append(_serve(tmp_path / str(len(served)), chromium, organization, MEMSCOPE_PLUGINS_FILES=files))
+        return next(served[-1])
+
+    yield start
+    for one in served:
+        next(one, None)
 
 
 @pytest.fixture

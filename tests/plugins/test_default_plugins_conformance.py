@@ -15,7 +15,7 @@ from memscope_minilm.embedder import MiniLM
 from memscope.contracts.embedding import Embedder
 from memscope.testing.embedding_conformance import EmbeddingConformance
 from memscope.testing.guard_conformance import InstructionsConformance, SecretsConformance, SensitivityConformance
-from memscope.testing.identity_conformance import Host, PasswordConformance, TokenConformance
+from memscope.testing.identity_conformance import GrantConformance, Host, PasswordConformance, SecondFactorConformance, TokenConformance
 
 
 class TestSecrets(SecretsConformance):
@@ -69,5 +69,5 @@ def provider(host: Host) -> Accounts:
     return accounts
 
 
-class TestAccounts(TokenConformance, PasswordConformance):
+class TestAccounts(TokenConformance, GrantConformance, PasswordConformance, SecondFactorConformance):
     pass

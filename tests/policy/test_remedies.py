@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from memscope.model.audience import Sensitivity
 from memscope.model.review import Flag
-from memscope.policy.remedies import Clear, Join, Settle, remedies
+from memscope.policy.draft import Clear, Join, Settle
+from memscope.policy.remedies import remedies
 from memscope.testing.builders import harbor
 
 

@@ -172,12 +172,16 @@ def test_client_config_names_the_address_and_valid_json(terminal: Terminal) -> N
         text = terminal.run("client-config", client, "--url", "https://memory.example.com/mcp", "--token", "T0").out
         assert "https://memory.example.com/mcp" in text or "memscope" in text
         assert "/mcp/mcp" not in text
+        browser = terminal.run("client-config", client, "--url", "https://memory.example.com").out
+        assert "https://memory.example.com/mcp" in browser
+        assert "token" not in browser.casefold()
         for block in re.findall(r"^\{.*?^\}", text, re.MULTILINE | re.DOTALL):
             assert "memscope" in json.dumps(json.loads(block))
     assert "http://127.0.0.1:8765/mcp" in terminal.run("client-config", "claude-code").out
     link = terminal.run("client-config", "cursor").lines[-1]
     config = json.loads(base64.b64decode(parse_qs(urlsplit(link).query)["config"][0]))
-    assert config["url"] == "http://127.0.0.1:8765/mcp"
+    assert config == {"url": "http://127.0.0.1:8765/mcp"}
+    assert "YOUR-TOKEN" in terminal.run("client-config", "generic", "--token").out
 
 
 def test_client_config_uses_the_public_address(terminal: Terminal) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import replace
 from datetime import timedelta
@@ -73,7 +72,7 @@ def finish(job: Any) -> Any:
 # purge
 
 
-def test_purge_erases_what_is_due_and_leaves_a_receipt_of_digests(harbor: Terminal) -> None:
+def test_purge_erases_what_is_due_and_leaves_a_receipt_of_counts(harbor: Terminal) -> None:
     save(harbor, {"content": "Old news."}, {"content": "Fresh news."}, {"content": "Kept."})
     forget(harbor, "Old news.", 31)
     forget(harbor, "Fresh news.", 29)
@@ -86,7 +85,7 @@ def test_purge_erases_what_is_due_and_leaves_a_receipt_of_digests(harbor: Termin
     assert set(stored(harbor)) == {"Fresh news.", "Kept."}
     receipt = audit(harbor)[-1]
     assert (receipt.action, receipt.target) == ("memory.erase", gone)
-    assert receipt.detail["content_sha256"] == hashlib.sha256(b"Old news.").hexdigest()
+    assert receipt.detail["versions"] == "1"
     assert "Old news" not in repr(audit(harbor))
     assert harbor.run("purge", "--org", "harbor").out == ""
     assert harbor.run("audit", "verify").out.endswith("whole\n")
@@ -303,6 +302,19 @@ def test_one_topic_looks_at_nothing_else(harbor: Terminal) -> None:
     assert "on heron" in line
     assert "instructions" not in line
     assert "There is no topic tides." in harbor.run("reclassify", "--topic", "tides", code=1).err
+
+
+def test_what_a_topic_would_no_longer_guard_waits_for_a_person(harbor: Terminal) -> None:
+    topic(harbor, "people-ops")
+    save(harbor, {"content": "The dry dock is sold.", "project": "apollo"})
+    assert harbor.run("reclassify", "--topic", "heron").lines == []
+    harbor.run("org", "apply", harbor.file("lower.toml", HERON.format(teams='"people-ops"').replace("restricted", "internal")))
+    (line,) = harbor.run("reclassify", "--topic", "heron").lines
+    assert line.endswith(": flagged fyi")
+    after = stored(harbor)["The dry dock is sold."]
+    assert after.sensitivity.label == "restricted"
+    assert "it would be internal rather than restricted" in after.reviews[0].reason
+    assert harbor.run("reclassify", "--topic", "heron").lines == []
 
 
 def test_it_goes_on_where_it_stopped_while_nothing_that_judges_changed(harbor: Terminal) -> None:

@@ -111,6 +111,6 @@ def test_json_without_halves_stays_as_it_is(value: Any) -> None:
         assert mend(body) == body
 
 
-@given(st.text(alphabet=st.characters(), max_size=8).map(lambda text: text.replace("\0", "")), st.sampled_from(["\ud800", "\udfff"]))
+@given(st.text(max_size=8).map(lambda text: text.replace("\0", "")), st.sampled_from(["\ud800", "\udfff"]))
 def test_whatever_stands_around_a_half_is_kept(text: str, half: str) -> None:
     assert json.loads(mend(json.dumps(text + half + text).encode())) == text + "\0" + text
