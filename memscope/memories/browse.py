@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -94,27 +94,31 @@ def list_memories(core: Core, principal: Principal, wanted: ListMemories) -> Lis
         memories = [
             memory
             for memory in found[: wanted.limit]
-            if may(reader, permission, memory, by_id=listing is Listing.REVIEW) and _labels_match(memory, wanted, principal)
+            if may(reader, permission, memory, by_id=listing is Listing.REVIEW) and labels_match(memory, page, principal)
         ]
         cursor = None
         if len(found) > wanted.limit:
-            moment, last = page.position(found[wanted.limit - 1])
-            cursor = core.keys.seal("cursor", [*sealed_to, moment.isoformat(), last])
+            cursor = seal_cursor(core, page.position(found[wanted.limit - 1]), sealed_to)
         return Listed(tuple(line(answer) for answer in show(core, transaction, roster, principal, memories)), cursor)
 
     return read(core, principal, use, permission)
 
 
-def _labels_match(memory: Memory, wanted: ListMemories, principal: Principal) -> bool:
+def labels_match(memory: Memory, page: Browse, principal: Principal) -> bool:
     """Labels that are shown to nobody but their author cannot be searched by others either."""
-    return not (memory.provenance.doubtful and memory.author != principal.person and (wanted.agent or wanted.run_id))
+    return not (memory.provenance.doubtful and memory.author != principal.person and (page.agent or page.run_id))
 
 
-def open_cursor(core: Core, cursor: str, sealed_to: list[str | None]) -> tuple[datetime, str]:
+def seal_cursor(core: Core, position: tuple[datetime, str], sealed_to: Sequence[str | None]) -> str:
+    """A cursor that goes on after a position (`Browse.position`), for whom and which list `sealed_to` says."""
+    return core.keys.seal("cursor", [*sealed_to, position[0].isoformat(), position[1]])
+
+
+def open_cursor(core: Core, cursor: str, sealed_to: Sequence[str | None]) -> tuple[datetime, str]:
     """The position that a cursor of this very list means. InvalidArgument."""
     try:
         *found, moment, last = core.keys.unseal("cursor", cursor)
-        if found == sealed_to:
+        if found == list(sealed_to):
             return datetime.fromisoformat(moment), last
     except (ValueError, TypeError):
         pass

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from memscope.contracts.storage import Browse, Listing, Transaction
 from memscope.core import Core
 from memscope.errors import InvalidArgument
-from memscope.memories.browse import Line, line, open_cursor
+from memscope.memories.browse import Line, labels_match, line, open_cursor, seal_cursor
 from memscope.memories.names import person_called
 from memscope.memories.recall import Recall, Recalled, recall
 from memscope.memories.times import parse_moment
 from memscope.memories.view import show
 from memscope.model.audience import Audience, Permission, Reach, Scope, Sensitivity
-from memscope.model.memory import CONTENT_MAX, LABEL_MAX, Kind, Memory
+from memscope.model.memory import CONTENT_MAX, LABEL_MAX, Kind
 from memscope.model.organization import GroupKind, Roster
 from memscope.model.principal import Principal
 from memscope.policy.permissions import may
@@ -105,14 +105,11 @@ def find_memories(
         reader = roster.readers[principal.person]
         reviewing = page.listing is Listing.REVIEW
         shown = [
-            memory
-            for memory in found[:limit]
-            if may(reader, permission, memory, by_id=reviewing) and _labels_match(memory, page, principal)
+            memory for memory in found[:limit] if may(reader, permission, memory, by_id=reviewing) and labels_match(memory, page, principal)
         ]
         following = None
         if len(found) > limit:
-            moment, last = page.position(found[limit - 1])
-            following = core.keys.seal("cursor", [*sealed_to, moment.isoformat(), last])
+            following = seal_cursor(core, page.position(found[limit - 1]), sealed_to)
         return Found(tuple(line(answer) for answer in show(core, transaction, roster, principal, shown)), following, problems)
 
     return read(core, principal, use, permission)
@@ -271,8 +268,3 @@ _PLACES: dict[str, Callable[[Roster, str], frozenset[Audience]]] = {
     "sensitivity": _by_sensitivity,
 }
 """Filters that leave some audiences of the reach."""
-
-
-def _labels_match(memory: Memory, page: Browse, principal: Principal) -> bool:
-    """Labels that are shown to nobody but their author cannot be searched by others either."""
-    return not (memory.provenance.doubtful and memory.author != principal.person and (page.agent or page.run_id))

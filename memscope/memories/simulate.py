@@ -14,6 +14,7 @@ from memscope.contracts.storage import AuditSearch, Browse, Listing, Operator, T
 from memscope.core import Core
 from memscope.errors import Forbidden, InvalidArgument, NotFound
 from memscope.guarding.examine import Examination
+from memscope.memories.browse import open_cursor, seal_cursor
 from memscope.memories.consequence import People, people
 from memscope.memories.difference import Difference, difference_within
 from memscope.memories.explain import NOT_TOLD, Explained, explained
@@ -210,7 +211,7 @@ def sees(
     Forbidden about people whose rules the principal is not told.
     """
     sealed_to = [principal.person, person, str(draft)]
-    after = _open_cursor(core, cursor, sealed_to) if cursor else None
+    after = open_cursor(core, cursor, sealed_to) if cursor else None
     changes = [change for change in draft if not isinstance(change, OfMemory)]
 
     def use(transaction: Transaction, roster: Roster, _: Reach) -> SeenPage:
@@ -239,7 +240,7 @@ def sees(
             if len(found) == limit:
                 break
         lines = show(core, transaction, roster, principal, [memory for memory, _ in found])
-        next_cursor = core.keys.seal("cursor", [*sealed_to, position[0].isoformat(), position[1]]) if more and position else None
+        next_cursor = seal_cursor(core, position, sealed_to) if more and position else None
         return SeenPage(about, tuple(Seen(line, change) for line, (_, change) in zip(lines, found, strict=True)), next_cursor)
 
     return read(core, principal, use)
@@ -346,16 +347,6 @@ def _seen(now: Reader, then: Reader, memory: Memory) -> str | None:
     if had and has:
         return "stays"
     return "gains" if has else "loses" if had else None
-
-
-def _open_cursor(core: Core, cursor: str, sealed_to: list[str]) -> tuple[datetime, str]:
-    try:
-        *found, moment, last = core.keys.unseal("cursor", cursor)
-        if found == sealed_to:
-            return datetime.fromisoformat(moment), last
-    except (ValueError, TypeError):
-        pass
-    raise InvalidArgument("cursor", "This is no page of this list. Begin with the first one.")
 
 
 # -- facts: what each rule looked at -------------------------------------------------------------------------------------
