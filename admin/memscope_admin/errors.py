@@ -21,7 +21,7 @@ from memscope_admin.texts import several
 log = logging.getLogger(__name__)
 PAGE_FAILED = "memscope_page_failed"
 """Where the application keeps what is told of every unexpected exception: a page of another plugin counts as its failure."""
-_SECRET = re.compile("password|token|seen|code|secret|credential")
+_SECRET = re.compile("password|token|seen|code|secret|credential|recovery|^old$|^kept$|^approval$")
 _PATH = re.compile(r"/[^/\\\s][^\\\s]*|/")
 _WORDS = {
     400: ("This request cannot be read", "Go back and try again."),

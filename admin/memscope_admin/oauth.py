@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -31,8 +30,6 @@ REGISTRATIONS = 10
 """A minute, from one address."""
 REQUESTS = 240
 """A minute, from one address, at the token and revocation endpoints: a vendor's cloud brings many people."""
-ASKED = 60
-"""Authorization requests a minute, from one address: each may fetch a document."""
 _FORM = "application/x-www-form-urlencoded"
 _CORS = {
     "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
@@ -47,13 +44,15 @@ Answer = tuple[int, Mapping[str, Any]]
 class Server:
     """The endpoints for one open MemScope whose identity provider keeps grants."""
 
-    def __init__(self, app: MemScope, grants: Grants) -> None:
+    def __init__(self, app: MemScope, grants: Grants, proxies: int = 0) -> None:
+        """`proxies`: how many in front add to X-Forwarded-For; requests are counted by the address that the last of them saw."""
         self._app = app
+        self._proxies = proxies
         self._grants = grants
         self._settings = app.core.settings.server
         self._hosts = Hosts(self._settings)
         # Each process counts for itself: what they hold off is floods.
-        self._registrations, self._requests, self._asked = Limits(REGISTRATIONS), Limits(REQUESTS), Limits(ASKED)
+        self._registrations, self._requests = Limits(REGISTRATIONS), Limits(REQUESTS)
         prefix = urlsplit(self._settings.public_url or "").path.rstrip("/")
         self.endpoints = Router(
             [
@@ -168,16 +167,11 @@ class Server:
 
     async def _authorize(self, request: Request) -> Response:
         """Over to the console, which has the pages and knows who is signed in."""
-        try:
-            self._asked.take(_from(request))
-        except RateLimited as limited:
-            wait = str(limited.details["retry_after_s"])
-            return error(429, "rate_limited", f"Too many requests from this address. Wait {wait} s.", {"Retry-After": wait})
         # Relative, so that a proxy's path prefix stays.
         return RedirectResponse(f"../admin/authorize?{request.url.query}", 302, {"Referrer-Policy": "no-referrer"})
 
     def _register(self, request: Request, body: bytes) -> Answer:
-        self._registrations.take(_from(request))
+        self._registrations.take(self._from(request))
         try:
             metadata = json.loads(body)
         except (ValueError, RecursionError):
@@ -187,7 +181,7 @@ class Server:
         return 201, self._grants.register_client(metadata, self._app.core.clock())
 
     def _token(self, request: Request, body: bytes) -> Answer:
-        self._requests.take(_from(request))
+        self._requests.take(self._from(request))
         given = _form(request, body)
         client_id = self._client(request, given)
         resource = f"{address_of(self._settings, request.scope)}{MCP_PATH}"
@@ -202,7 +196,7 @@ class Server:
 
     def _revoke(self, request: Request, body: bytes) -> Answer:
         """RFC 7009: what is no token of the client's is fine, too."""
-        self._requests.take(_from(request))
+        self._requests.take(self._from(request))
         given = _form(request, body)
         client_id = self._client(request, given)
         if "token" not in given:
@@ -211,6 +205,13 @@ class Server:
         if found is not None:
             granting.end(self._app.core, self._app.identities, *found, "client")
         return 200, {}
+
+    def _from(self, request: Request) -> str:
+        """The address that a request comes from, as the console's pages tell it."""
+        passed = [part.strip() for value in request.headers.getlist("x-forwarded-for") for part in value.split(",")]
+        if 0 < self._proxies <= len(passed):
+            return passed[-self._proxies]
+        return request.client.host if request.client is not None else "?"
 
     def _client(self, request: Request, given: Mapping[str, str]) -> str:
         """The id of the client that a request comes from, which has authenticated in one way."""
@@ -221,7 +222,7 @@ class Server:
         else:
             try:
                 user, colon, password = base64.b64decode(credentials.strip(), validate=True).decode().partition(":")
-            except (binascii.Error, UnicodeDecodeError):
+            except ValueError:  # no base64, or no UTF-8 in it
                 user = colon = password = ""
             if scheme.lower() != "basic" or not colon:
                 raise GrantError("invalid_client", "The Authorization header must hold a client's id and secret (Basic).")
@@ -246,10 +247,6 @@ def _form(request: Request, body: bytes) -> dict[str, str]:
         if len(values) > 1:
             raise GrantError("invalid_request", f"{name[:40]} is given more than once.")
     return {name: values[0] for name, values in found.items() if values[0]}
-
-
-def _from(request: Request) -> str:
-    return request.client.host if request.client is not None else "?"
 
 
 def _error(code: str, description: str) -> dict[str, str]:

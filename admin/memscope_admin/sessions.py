@@ -28,6 +28,8 @@ SEEN_EVERY = timedelta(minutes=1)
 RECENT = timedelta(minutes=10)
 """How long after proving who it is somebody may do what asks for that."""
 RECORDS = "admin"
+FORM_KEPT = timedelta(hours=1)
+"""How long a form waits for that proof."""
 KEPT_SECRET = frozenset({"csrf_token", "password", "old", "code", "credential"})
 """Fields of a form that are not carried over a re-authentication."""
 _PROGRAMS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrom", "Chrome"), ("Safari/", "Safari"))
@@ -148,14 +150,17 @@ def authenticated_again(*factors: str) -> None:
     record = records.get(organization, key)
     assert record is not None, "a visitor has a session"
     note(organization, "authenticated_again", person, method=" and ".join(factors), address=request.remote_addr)
-    records.change(organization, key, lambda _: None)
     both = sorted({*record["factors"], *factors})
     _begin(organization, person, {**record, "authenticated": core().clock().isoformat(), "factors": both})
 
 
 def _begin(organization: str, person: str, record: Mapping[str, Any]) -> None:
+    records = core().storage.records(RECORDS)
+    if current_user.is_authenticated:
+        before, who, old = visitor().key.split("/")
+        records.change(before, _record_key(who, old), lambda _: None)
     secret = secrets.token_urlsafe(32)
-    core().storage.records(RECORDS).put(organization, _record_key(person, secret), record)
+    records.put(organization, _record_key(person, secret), record)
     made = load(f"{organization}/{person}/{secret}")
     assert made is not None, "the connection was found just now"
     session.clear()
@@ -175,7 +180,8 @@ def ask_again() -> Response | str | None:
     if request.method in ("GET", "HEAD"):
         return redirect(url_for("sign_in.again", next=request.full_path.rstrip("?")))
     fields = {name: request.form.getlist(name) for name in request.form if name not in KEPT_SECRET}
-    form = {"person": here.principal.person, "path": request.full_path.rstrip("?"), "fields": fields}
+    at = core().clock().isoformat()
+    form = {"person": here.principal.person, "at": at, "path": request.full_path.rstrip("?"), "fields": fields}
     return again_page(AgainForm(formdata=None, data={"kept": core().keys.seal("console/again", form)}))
 
 

@@ -70,7 +70,8 @@ class Client:
 
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_OWN_PORT = re.compile(r"\A(http://(?:localhost|127\.0\.0\.1|\[::1\])):[0-9]{1,5}(?=[/?]|\Z)")
+_PORT = "[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]"
+_OWN_PORT = re.compile(rf"\A(http://(?:localhost|127\.0\.0\.1|\[::1\])):(?:{_PORT})(?=[/?]|\Z)")
 
 
 def without_port(uri: str) -> str:

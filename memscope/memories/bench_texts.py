@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from memscope.contracts.storage import Transaction
 from memscope.core import Core
 from memscope.errors import Conflict, Forbidden, InvalidArgument, SecretRejected
 from memscope.guarding.examine import Setting, examine
 from memscope.memories.texts import clean
 from memscope.memories.trial import try_text
-from memscope.model.audience import Scope, Sensitivity
+from memscope.model.audience import Permission, Reach, Scope, Sensitivity
 from memscope.model.ids import new_id
 from memscope.model.memory import CONTENT_MAX
 from memscope.model.organization import Role, Roster, SecretsPolicy, Topic
 from memscope.model.principal import Principal
 from memscope.organizations.changes import Outcome, admins, carry_out
 from memscope.organizations.topics import BENCH_RECORDS
+from memscope.policy.permissions import may
+from memscope.work import read
 
 MAX = 20
 
@@ -29,7 +32,8 @@ class BenchText:
 
     id: str
     text: str | None
-    """None where it may hold orders to an AI or could not be judged, and the viewer is not who kept it."""
+    """None where it may hold orders to an AI or could not be judged, and the viewer is not who kept it; and where it is of a
+    memory that the viewer does not read now."""
     on_topic: bool
     level: str | None
     """The level that it should get; None: any."""
@@ -48,9 +52,12 @@ class Result:
     passed: bool
 
 
-def keep_text(core: Core, principal: Principal, topic: Topic, text: str, *, on_topic: bool, level: Sensitivity | None) -> bool:
+def keep_text(
+    core: Core, principal: Principal, topic: Topic, text: str, *, on_topic: bool, level: Sensitivity | None, memory: str | None = None
+) -> bool:
     """Keep a text on the bench; True when a credential in it was replaced by its type. Forbidden but for administrators.
 
+    `memory` is the id of the memory whose text it is: who does not read that is not shown the text, and it goes when that is erased.
     InvalidArgument for an empty or over-long text, Conflict when MAX are kept or this one is, SecretRejected as for a memory.
     """
     content = clean("bench", text, CONTENT_MAX)
@@ -69,6 +76,7 @@ def keep_text(core: Core, principal: Principal, topic: Topic, text: str, *, on_t
         "kept_at": core.clock().isoformat(),
         # Told to nobody else, like every text that reads like orders or could not be judged.
         "doubtful": judged.instructions or bool(judged.failed),
+        "memory": memory,
     }
 
     def added(known: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -109,10 +117,12 @@ def run_bench(core: Core, principal: Principal, roster: Roster, topic: Topic) ->
         raise Forbidden("The bench is for administrators.")
     record = core.storage.records(BENCH_RECORDS).get(principal.organization, topic.id)
     results = []
-    for one in record["texts"] if record else ():
+    texts = record["texts"] if record else ()
+    read_now = _read_now(core, principal, [one["memory"] for one in texts if one.get("memory")])
+    for one in texts:
         trial = try_text(core, roster, principal, one["text"])
         on_topic = any(found == topic.id for found, _ in trial.topics)
-        hidden = one["doubtful"] and one["person"] != principal.person
+        hidden = (one["doubtful"] and one["person"] != principal.person) or (one.get("memory") or "") not in read_now
         text = BenchText(
             one["id"],
             None if hidden else one["text"],
@@ -124,6 +134,29 @@ def run_bench(core: Core, principal: Principal, roster: Roster, topic: Topic) ->
         passed = on_topic == text.on_topic and text.level in (None, trial.sensitivity)
         results.append(Result(text, on_topic, trial.sensitivity, passed))
     return tuple(results)
+
+
+def drop_texts_of(core: Core, organization: str, memory: str) -> None:
+    """Take the texts of an erased memory (its id) off every bench."""
+    records = core.storage.records(BENCH_RECORDS)
+
+    def without(known: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        left = [one for one in known["texts"] if one.get("memory") != memory] if known else []
+        return {"texts": left} if left else None
+
+    for topic, record in records.items(organization, "").items():
+        if any(one.get("memory") == memory for one in record["texts"]):
+            records.change(organization, topic, without)
+
+
+def _read_now(core: Core, principal: Principal, memories: Sequence[str]) -> frozenset[str]:
+    """Those of some memories (ids) that the person reads; and the empty one, of texts that are of no memory."""
+
+    def use(transaction: Transaction, roster: Roster, _: Reach) -> frozenset[str]:
+        reader = roster.readers[principal.person]
+        return frozenset(one.id for one in transaction.memories(memories).values() if may(reader, Permission.READ, one))
+
+    return (read(core, principal, use) if memories else frozenset()) | {""}
 
 
 def _said(core: Core, principal: Principal, action: str, topic: Topic) -> None:

@@ -78,7 +78,7 @@ def teach(core: Core, principal: Principal, before: Memory, after: Memory) -> tu
     taught = []
     for topic in (roster.topics[one] for one in before.topics - after.topics if one in roster.topics):
         try:
-            keep_text(core, principal, topic, after.open_text, on_topic=False, level=None)
+            keep_text(core, principal, topic, after.open_text, on_topic=False, level=None, memory=after.id)
             taught.append(topic.name)
         except (Conflict, SecretRejected):
             # The bench is full, or has this text.

@@ -10,6 +10,7 @@ from memscope.approvals.needs import Asks
 from memscope.contracts.storage import Transaction
 from memscope.core import Core
 from memscope.errors import Conflict, Forbidden, InvalidArgument, NotFound
+from memscope.memories.bench_texts import drop_texts_of
 from memscope.memories.browse import Line, line
 from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
 from memscope.memories.find import Wanted, find_memories
@@ -194,13 +195,16 @@ def erase_for_good(core: Core, principal: Principal, memory_id: str, number: str
     def attempt(roster: Roster) -> str:
         act = Act("memory.erase", principal.person, principal.connection, approved_via=ApprovedVia.PERSON)
         with core.storage.begin(core.rosters.reach(principal, roster, Permission.RESTORE), act) as transaction:
+            # Before any memory is locked, as every change of links: else two would wait for each other.
+            transaction.lock_links()
             memory = open_memory(core, transaction, principal, roster, memory_id, Permission.RESTORE, lock=True)
             if memory.forgotten_at is None:
                 raise NotFound
             if number.strip() != str(memory.number):
                 raise InvalidArgument("number", "This is not its number. Type the number of the memory to erase it.")
-            transaction.lock_links()
             transaction.describe(replace(act, target=memory.id, detail=dict(transaction.erase_forgotten(memory.id))))
             return memory.id
 
-    core.usage.drop(principal.organization, at_current_epoch(core, principal, attempt))
+    erased = at_current_epoch(core, principal, attempt)
+    core.usage.drop(principal.organization, erased)
+    drop_texts_of(core, principal.organization, erased)

@@ -13,7 +13,10 @@ from memscope.model.audience import Sensitivity
 from memscope.model.audit import Act
 from memscope.model.ids import new_id
 from memscope.model.organization import Group, GroupKind, GroupRole, Organization, Person, Role, Roster, Topic
+from memscope.organizations.clients import ClientRule, keep_rule
+from memscope.organizations.clients import rule as known_rule
 from memscope.organizations.file import Entry, FileError, OrganizationFile
+from memscope.organizations.invitations import withdraw
 from memscope.organizations.topics import built_in_topics
 
 Write = Callable[[Transaction], None]
@@ -55,9 +58,14 @@ def apply(
     _refuse_fixed(core, file)
     differ = _Differ(file, roster, existing is None, core.settings.organization.values())
     steps = [*differ.steps(), *(differ.pruned() if prune else ())]
+    rule = _rule(core, file, roster.organization)
+    detail: dict[str, int | bool | str] = {"changes": len(steps), "prune": prune}
+    if rule is not None:
+        steps.append(rule[1])
+        detail |= {"changes": len(steps), "clients": rule[0].value}
     texts = tuple(step.text for step in steps)
     if not dry_run and steps:
-        act = Act("organization.apply", actor, target=roster.organization.id, detail={"changes": len(steps), "prune": prune})
+        act = Act("organization.apply", actor, target=roster.organization.id, detail=detail)
         try:
             # Making an organization begins outside of any; what follows in the transaction is within the new one.
             operator = Operator("org apply", existing.id if existing is not None else None)
@@ -67,10 +75,25 @@ def apply(
         except ValueError as error:
             raise FileError(f"{error} Nothing was changed.") from None
     if not dry_run:
-        people = {person.email: person.id for person in core.rosters.current(roster.organization.id).people.values()}
+        if rule is not None:
+            keep_rule(core, roster.organization.id, rule[0])
+        now = core.rosters.current(roster.organization.id).people
+        for person in roster.people.values():
+            if person.active and not now[person.id].active:
+                withdraw(core, roster.organization.id, person.id)
+        people = {person.email: person.id for person in now.values()}
         for email, password in initial.items():
             passwords.set_password(roster.organization.id, people[email], password)
     return Applied(slug, texts, tuple(initial))
+
+
+def _rule(core: Core, file: OrganizationFile, organization: Organization) -> tuple[ClientRule, Step] | None:
+    """The rule for clients where the file has another; it is kept beside the organization, so the step itself writes nothing."""
+    wanted: ClientRule | None = file.organization.values.get("clients")
+    before = known_rule(core, organization.id)
+    if wanted in (None, before):
+        return None
+    return wanted, Step(f"~ organization {file.organization['slug']}: clients {before.value} → {wanted.value}", lambda _: None)
 
 
 def _refuse_fixed(core: Core, file: OrganizationFile) -> None:
@@ -134,7 +157,7 @@ class _Differ:
 
     def _organization(self) -> Iterator[Step]:
         before = self._roster.organization
-        values = dict(self._file.organization.values)
+        values = {key: value for key, value in self._file.organization.values.items() if key != "clients"}
         if not self._roster.people and before.slug != values["slug"]:
             values = {"name": values["slug"]} | values
         after = replace(before, **values, **{key: value for key, value in self._fixed.items() if key not in values})
@@ -157,7 +180,7 @@ class _Differ:
         self._people[after.email] = after
         if after != before:
             text = f"+ person {after.email}" if before is None else f"~ person {after.email}: {_changes(before, after)}"
-            yield Step(text, _person_write(after))
+            yield Step(text, _person_write(after, before))
 
     def _group(self, kind: GroupKind, index: int, entry: Entry) -> Iterator[Step]:
         table = f"{kind.value}s"
@@ -209,7 +232,7 @@ class _Differ:
         listed = {entry["email"] for entry in self._file.people}
         for person in sorted(self._roster.people.values(), key=lambda person: person.email):
             if person.email not in listed and person.active:
-                yield Step(f"- person {person.email}: disabled", _person_write(replace(person, active=False)))
+                yield Step(f"- person {person.email}: disabled", _person_write(replace(person, active=False), person))
         slugs = {(GroupKind.TEAM, entry["slug"]) for entry in self._file.teams} | {
             (GroupKind.PROJECT, entry["slug"]) for entry in self._file.projects
         }
@@ -248,8 +271,16 @@ class _Differ:
                     owner[name] = group
 
 
-def _person_write(person: Person) -> Write:
-    return lambda transaction: transaction.write_person(person)
+def _person_write(person: Person, before: Person | None) -> Write:
+    def write(transaction: Transaction) -> None:
+        if before is not None and before.active and not person.active:
+            # As in the console: who is enabled again one day gets no session, token or grant back by it.
+            for connection in transaction.connections(person.id):
+                if connection.revoked_at is None:
+                    transaction.write_connection(replace(connection, revoked_at=transaction.now))
+        transaction.write_person(person)
+
+    return write
 
 
 def _membership_write(group: str, person: str, role: GroupRole | None) -> Write:

@@ -84,7 +84,12 @@ def set_rule(core: Core, principal: Principal, wanted: ClientRule) -> None:
         return Outcome(principal.organization, {"rule": wanted.value})
 
     carry_out(core, principal, "client.rule", admins, write)
-    _records(core).put(principal.organization, "rule", {"rule": wanted.value})
+    keep_rule(core, principal.organization, wanted)
+
+
+def keep_rule(core: Core, organization: str, wanted: ClientRule) -> None:
+    """Store the rule. The caller has seen to who may and to the audit row."""
+    _records(core).put(organization, "rule", {"rule": wanted.value})
 
 
 def standing(core: Core, organization: str, client: Client) -> Standing:
@@ -104,7 +109,7 @@ def standing(core: Core, organization: str, client: Client) -> Standing:
 def ask_for(core: Core, principal: Principal, client: Client) -> None:
     """Put a program into the administrators' queue; somebody who asks again stands in it once. Conflict when it is full."""
     organization, now = principal.organization, core.clock().isoformat()
-    if sum(one.state is Standing.WAITING for one in programs(core, organization)) >= WAITING_MAX:
+    if waiting(core, organization) >= WAITING_MAX:
         raise Conflict("Very many clients wait for an administrator already.")
     fresh = False
 
@@ -164,6 +169,11 @@ def programs(core: Core, organization: str) -> Sequence[Program]:
     """All that were asked for or decided about: those that wait first, longest first."""
     found = [_program(key.removeprefix("program/"), record) for key, record in _records(core).items(organization, "program/").items()]
     return sorted(found, key=lambda one: (one.state is not Standing.WAITING, one.asked_at))
+
+
+def waiting(core: Core, organization: str) -> int:
+    """How many wait for an administrator."""
+    return sum(one.state is Standing.WAITING for one in programs(core, organization))
 
 
 def note_grant(core: Core, organization: str, connection: str, client: Client) -> None:

@@ -14,6 +14,7 @@ import tomli_w
 from memscope.errors import InvalidArgument
 from memscope.model.audience import Scope, Sensitivity
 from memscope.model.organization import Confirmation, GroupKind, GroupRole, Role, Roster, SecretsPolicy
+from memscope.organizations.clients import ClientRule
 from memscope.text.normalise import LoneSurrogate, NulCharacter, normalise
 
 NAME_MAX = 200
@@ -173,6 +174,7 @@ _KEYS: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
         "default_sensitivity": _one_of(_LEVELS),
         "confirmation": _one_of({mode.value: mode for mode in Confirmation}),
         "secrets": _one_of({policy.value: policy for policy in SecretsPolicy}),
+        "clients": _one_of({rule.value: rule for rule in ClientRule}),
     },
     "people": {
         "email": _email,
@@ -284,8 +286,8 @@ def _lines(text: str) -> dict[tuple[str, int, str], int]:
     return found
 
 
-def write(roster: Roster) -> str:
-    """The organization as a file that `org apply` takes; passwords are never in it."""
+def write(roster: Roster, clients: ClientRule) -> str:
+    """The organization as a file that `org apply` takes, with its rule for clients; passwords are never in it."""
     organization = roster.organization
     data: dict[str, Any] = {
         "organization": {
@@ -297,6 +299,7 @@ def write(roster: Roster) -> str:
             "default_sensitivity": organization.default_sensitivity.label,
             "confirmation": organization.confirmation.value,
             "secrets": organization.secrets.value,
+            "clients": clients.value,
         },
         "people": [
             {

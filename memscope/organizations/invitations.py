@@ -85,6 +85,11 @@ def accept(core: Core, passwords: Passwords, token: str, password: str) -> tuple
     return organization, person
 
 
+def withdraw(core: Core, organization: str, person: str) -> None:
+    """Make a person's open link useless; nothing happens when there is none."""
+    core.storage.records("setup").change(organization, _key(person), lambda _: None)
+
+
 def _key(person: str) -> str:
     return f"invitation/{person}"
 

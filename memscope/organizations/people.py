@@ -16,6 +16,7 @@ from memscope.model.organization import Connection, ConnectionKind, Person, Role
 from memscope.model.principal import Principal
 from memscope.organizations.changes import Outcome, admins, carry_out
 from memscope.organizations.file import check_email, check_name
+from memscope.organizations.invitations import withdraw
 
 
 def add_person(
@@ -108,6 +109,8 @@ def set_active(core: Core, tokens: Tokens, principal: Principal, person_id: str,
         return Outcome(person_id, {"connections_ended": len(live)})
 
     carry_out(core, principal, "person.enable" if active else "person.disable", admins, write)
+    if not active:
+        withdraw(core, principal.organization, person_id)
     for connection in live:
         tokens.drop_token(principal.organization, connection.id)
     return _counted(live)

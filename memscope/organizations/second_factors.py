@@ -6,6 +6,8 @@ from memscope.contracts.identity import SecondFactors
 from memscope.contracts.storage import Transaction
 from memscope.core import Core
 from memscope.errors import Conflict, InvalidArgument, NotFound
+from memscope.guarding.examine import Setting, doubtful
+from memscope.model.audience import Scope
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.organizations.changes import Outcome, admins, carry_out
@@ -21,6 +23,10 @@ def remove_second_factor(core: Core, keeper: SecondFactors, principal: Principal
     reason = " ".join(reason.split())
     if not 0 < len(reason) <= REASON_MAX:
         raise InvalidArgument("reason", f"Say why, in at most {REASON_MAX} characters.")
+
+    roster = core.rosters.current(principal.organization)
+    if doubtful(core, roster, reason, Setting.of(principal, roster, Scope.ORGANIZATION, None, None)):
+        raise InvalidArgument("reason", "Say it without a password or key, and not as an instruction: the person is shown it.")
 
     def write(transaction: Transaction, roster: Roster) -> Outcome:
         if person_id not in roster.people:

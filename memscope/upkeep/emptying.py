@@ -1,8 +1,9 @@
 """Removing a group: what lies in it is placed elsewhere first, memory by memory, then the group goes.
 
 An administrator decided it in the console, and where to. What that administrator may move goes to the group they chose;
-everything else goes back to its author alone, so that nothing they may not read comes before new eyes. Flags stay open in a
-group; with its author alone a memory needs no audience decided. Each memory is a transaction with an audit row of its own,
+everything else goes back to its author alone, so that nothing they may not read comes before new eyes. Where others wrote
+into it since and its author reads it no longer, it goes to whoever wrote what stands there now. Flags stay open in a
+group; with one person alone a memory needs no audience decided. Each memory is a transaction with an audit row of its own,
 so the job may be stopped anywhere and goes on where it was: nothing is lost, and nothing is moved twice.
 """
 
@@ -24,7 +25,7 @@ from memscope.memories.difference import Some, lying_in, some
 from memscope.memories.remember import labels
 from memscope.model.audience import Permission, Place
 from memscope.model.audit import Act, ApprovedVia
-from memscope.model.memory import Memory
+from memscope.model.memory import Memory, Provenance
 from memscope.model.organization import Roster
 from memscope.model.principal import Principal
 from memscope.organizations.changes import Outcome, admins, carry_out
@@ -135,18 +136,27 @@ def empty_group(core: Core, organization: str, group: str) -> Generator[Progress
     raise Unavailable("Memories are being saved into the group too fast. Its removal goes on in a moment.")
 
 
-def placed(memory: Memory, roster: Roster, actor: str, to: str, now: datetime) -> Memory:
-    """The memory where it goes. The actor is a person's id; `to` is as decided.
+def placed(memory: Memory, roster: Roster, actor: str, to: str, now: datetime, newest: Provenance | None = None) -> Memory:
+    """The memory where it goes. The actor is a person's id; `to` is as decided; `newest` says who wrote the text as it stands.
 
     What its author forgot goes back to the author, who alone would restore it.
     """
     permission = Permission.MOVE if memory.forgotten_at is None else Permission.RESTORE
     target, reader = roster.groups.get(to), roster.readers[actor]
-    if target is not None and memory.forgotten_by != memory.author and may(reader, permission, memory):
+    moves = may(reader, permission, memory)
+    if target is not None and memory.forgotten_by != memory.author and moves:
         after = replace(memory, place=Place(target.scope, group=target.id))
+    elif newest is not None and not moves and not memory.own and not _read_by(roster, memory.author, memory):
+        # Nobody who could decide it reads it: what others wrote does not come before the author's eyes by the way.
+        after = drafted_memory(replace(memory, provenance=newest), [Move(None)])
     else:
         after = drafted_memory(memory, [Move(None)])
     return replace(after, version=memory.version + 1, updated_at=now)
+
+
+def _read_by(roster: Roster, person: str, memory: Memory) -> bool:
+    """Whether somebody reads a memory, or would if it was not forgotten."""
+    return may(roster.readers[person], Permission.READ, replace(memory, forgotten_at=None, forgotten_by=None))
 
 
 def _names(people: Iterable[str], roster: Roster) -> tuple[str, ...]:
@@ -174,9 +184,14 @@ def _lying(core: Core, organization: str, group: str) -> list[Memory]:
 
 def _place(core: Core, organization: str, memory: Memory, record: Mapping[str, Any]) -> bool:
     """Write where a memory goes; False when it changed meanwhile."""
+    newest = None
+    if not memory.own:
+        with core.storage.begin(Operator("remove group", organization)) as transaction:
+            versions = transaction.versions(memory.id)
+        newest = versions[0].provenance if versions else None
     for _ in range(ATTEMPTS):
         roster = core.rosters.current(organization)
-        after = placed(memory, roster, record["actor"], record["to"], core.clock())
+        after = placed(memory, roster, record["actor"], record["to"], core.clock(), newest)
         asked = needs(Asks.BY_EFFECT, memory, effect(memory, after, roster), saved_here=False)
         act = Act(
             "memory.change_scope",

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from memscope.contracts.storage import Operator
 from memscope.core import Core
+from memscope.memories.bench_texts import drop_texts_of
 from memscope.model.audit import Act
 from memscope.model.memory import Memory
 from memscope.upkeep.progress import Progress
@@ -47,6 +48,7 @@ def purge(core: Core, organization: str, *, dry_run: bool = False) -> Generator[
             except _NotDue:
                 continue
             core.usage.drop(organization, id_)
+            drop_texts_of(core, organization, id_)
             erased += 1
             yield Progress("Erasing: memory", erased, before + len(due), (f"erased {id_}",))
         if erased == before:

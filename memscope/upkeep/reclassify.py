@@ -165,6 +165,8 @@ def reclassify_batch(
 ) -> bool:
     """Judge some memories by one topic and write what follows in one transaction, with one audit row; whether all could be judged.
 
+    The row is written where nothing follows, too: who may not read a memory would learn from one that its text is on the topic.
+
     `note` is told what will be written before it is, and told again when that was not what became of it: a memory that
     somebody changed meanwhile is judged once more and written in a row of its own.
     """
@@ -178,6 +180,9 @@ def reclassify_batch(
             if judged is not None and judged.after != memory:
                 changes.append(Change(memory, judged.after))
         if not changes:
+            if not noted:
+                with core.storage.begin(Operator("reclassify", organization), act):
+                    pass
             return whole
         note([*noted, *changes])
         try:

@@ -34,6 +34,7 @@ from memscope.organizations.changes import Outcome, admins
 from memscope.policy.effect import effect
 from memscope.policy.permissions import may
 from memscope.upkeep import reclassify
+from memscope.upkeep.jobs import run_each
 from memscope.work import read
 
 log = logging.getLogger(__name__)
@@ -174,26 +175,12 @@ def run_waiting(core: Core, stopping: Callable[[], bool] = lambda: False) -> Non
 
     What one job raises is raised when all others had their turn.
     """
-    failure: Exception | None = None
-    tried: set[str] = set()
-    for organization in core.storage.organizations():
-        while (waiting := _next(core, organization.id, tried)) is not None and not stopping():
-            tried.add(waiting.id)
-            try:
-                for _ in run(core, organization.id, waiting.id):
-                    if stopping():
-                        return
-            except Exception as error:
-                # It is tried again with the next round; the other jobs do not wait for that.
-                failure = error
-    if failure is not None:
-        raise failure
 
+    def waiting(organization: str) -> list[str]:
+        found = (_job(value) for value in _records(core).items(organization, "job/").values())
+        return [job.id for job in sorted(found, key=lambda job: job.started_at) if job.state is State.RUNNING]
 
-def _next(core: Core, organization: str, tried: set[str]) -> Job | None:
-    found = (_job(value) for value in _records(core).items(organization, "job/").values())
-    waiting = [job for job in found if job.state is State.RUNNING and job.id not in tried]
-    return min(waiting, key=lambda job: job.started_at, default=None)
+    run_each(core, waiting, lambda organization, job_id: run(core, organization, job_id), stopping)
 
 
 def run(core: Core, organization: str, job_id: str) -> Iterator[Job]:

@@ -151,8 +151,11 @@ class Accounts(OAuth, Passkeys):
         if record is None:
             return False
         if self._hasher.check_needs_rehash(record["hash"]):
-            # It is the right one, whatever would be asked of a new one today.
-            self._keep(organization, person, password)
+            # It is the right one, whatever would be asked of a new one today; unless another was set meanwhile.
+            with self._hashing:
+                hashed = self._hasher.hash(password)
+            again = {"hash": hashed}
+            self._records.change(organization, f"password/{person}", lambda known: again if known == record else known)
         return True
 
 

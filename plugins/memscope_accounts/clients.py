@@ -6,6 +6,7 @@ import base64
 import hmac
 import json
 import re
+import secrets
 import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -54,7 +55,9 @@ class Registry:
                 raise GrantError("invalid_client_metadata", f"{field} must hold {needed}.")
         name, redirects = named(metadata.get("client_name")), redirect_uris(metadata.get("redirect_uris"))
         issued = int(now.timestamp())
-        said = json.dumps([name, list(redirects), METHODS.index(str(method)), issued], separators=(",", ":"), ensure_ascii=False)
+        # A secret is of one registration: whoever says the same in the same second gets another.
+        alone = [] if method == "none" else [secrets.token_urlsafe(12)]
+        said = json.dumps([name, list(redirects), METHODS.index(str(method)), issued, *alone], separators=(",", ":"), ensure_ascii=False)
         payload = _text(zlib.compress(said.encode(), 9))
         client_id = f"mc_{payload}.{self._signature(payload)}"
         answer: dict[str, object] = {
@@ -75,7 +78,7 @@ class Registry:
         match = _ID.fullmatch(client_id)
         if match is None or not hmac.compare_digest(match[2], self._signature(match[1])):
             return None
-        name, redirects, method, issued = json.loads(zlib.decompress(_bytes(match[1])))
+        name, redirects, method, issued, *_ = json.loads(zlib.decompress(_bytes(match[1])))
         return Client(client_id, name, tuple(redirects), METHODS[method], None, datetime.fromtimestamp(issued, UTC))
 
     def right_secret(self, client_id: str, secret: str) -> bool:

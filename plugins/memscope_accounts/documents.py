@@ -50,6 +50,8 @@ def public(address: Address) -> bool:
             return public(inner)
         if address in _NAT64:
             return public(IPv4Address(int(address) & 0xFFFFFFFF))
+        if address.is_site_local:  # no longer given out, and still somebody's inside
+            return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 

@@ -46,7 +46,8 @@ class GrantRecords:
 
     def begin(self, organization: str, person: str, request: AuthorizationRequest, now: datetime) -> str:
         """The code for an allowed request. The same request allowed again, by the same person: the same code."""
-        secret = self._derived("code", request.id)
+        # Anybody may be sent the same request, also somebody of another organization: each gets a code of their own.
+        secret = self._derived("code", f"{organization}.{person}.{request.id}")
         made: Record = {
             "person": person,
             "client": request.client,

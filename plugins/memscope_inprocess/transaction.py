@@ -94,7 +94,7 @@ class InProcessTransaction:
 
     def browse(self, page: Browse) -> list[Memory]:
         """A page."""
-        ascending = page.listing is Listing.REVIEW or page.oldest_first
+        ascending = (page.listing is Listing.REVIEW or page.oldest_first) is not page.backwards
         found = [self._shown(stored) for stored in self._any.memories.values() if self._lists(stored, page)]
         found.sort(key=page.position, reverse=not ascending)
         if page.after is not None:
@@ -102,9 +102,10 @@ class InProcessTransaction:
             found = [memory for memory in found if (page.position(memory) > after if ascending else page.position(memory) < after)]
         return found[: page.limit]
 
-    def count_reviews(self) -> int:
+    def count_reviews(self, *, mine: bool = False) -> int:
         """How many wait for the reader."""
-        return sum(1 for stored in self._any.memories.values() if self._waits(stored.memory))
+        waiting = (stored.memory for stored in self._any.memories.values() if self._waits(stored.memory))
+        return sum(1 for memory in waiting if not mine or memory.author == self._person)
 
     def leads_to(self, start: str, target: str) -> bool:
         """Whether following `superseded_by` from start reaches target."""

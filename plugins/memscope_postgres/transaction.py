@@ -378,7 +378,7 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
                 )
         conditions += self._filters(page)
         position = "m.opened_at" if reviewing else "m.updated_at" if page.by_change else "m.created_at"
-        rising = reviewing or page.oldest_first
+        rising = (reviewing or page.oldest_first) is not page.backwards
         if page.after is not None:
             conditions.append(f"({position}, m.memory_id) {'>' if rising else '<'} (%(at)s, %(after)s)")
         order = "ASC" if rising else "DESC"
@@ -476,12 +476,15 @@ class PostgresTransaction(AbstractContextManager["PostgresTransaction"]):
         reviewer = "" if self._terms is None else " AND (m.author = %(me)s OR m.audience_id IN (SELECT unnest(%(reviewer)s::int[])))"
         return f"m.org_id = %(org)s AND m.flagged{reviewer}"
 
-    def count_reviews(self) -> int:
+    def count_reviews(self, *, mine: bool = False) -> int:
         """How many memories `Listing.REVIEW` would list."""
-        return self._count(f"{self._in_queue()} AND m.forgotten_at IS NULL")
+        own = " AND m.author = %(me)s" if mine else ""
+        return self._count(f"{self._in_queue()} AND m.forgotten_at IS NULL{own}")
 
     def _count(self, condition: str) -> int:
-        row = self._plan(f"SELECT count(*) FROM memscope.memory m WHERE {condition}", search.values(self._org, self._terms)).fetchone()
+        row = self._plan(
+            f"SELECT count(*) FROM memscope.memory m WHERE {condition}", {"me": None, **search.values(self._org, self._terms)}
+        ).fetchone()
         assert row is not None
         return int(row[0])
 

@@ -244,6 +244,23 @@ def test_authors_are_told_no_rules_of_others_under_a_draft_either(console: Any) 
     assert browser.get(f"/access?memory={number}&person=ed@harbor.example&role=guest").status == 422
 
 
+def test_the_last_change_of_a_membership_is_found_however_long_ago(console: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from memscope.memories import simulate
+
+    monkeypatch.setattr(simulate, "CHANGES_TOGETHER", 2)
+    core, group = console.app.core, _group(console, "people-ops")
+    browser = console.as_("Ada")
+    browser.get(f"/groups/{group}")
+    browser.post(f"/groups/{group}/members", person=_id(console, "Bo"), role="member")
+    for role in ("member", "owner", "member", "owner", "member"):
+        browser.post(f"/groups/{group}/members", person=_id(console, "Ed"), role=role)
+    organization = console.organization.organization.id
+    told = simulate.last_change(core, organization, _id(console, "Bo"))
+    assert told is not None
+    assert (told.group, told.role) == (group, "member")
+    assert simulate.last_change(core, organization, _id(console, "Cy")) is None
+
+
 def test_the_last_change_of_a_membership_is_shown(console: Any) -> None:
     number = _hr(console)
     browser = console.as_("Ada")
@@ -349,6 +366,16 @@ def test_disabling_says_what_ends_and_ends_it(console: Any) -> None:
     page = browser.post(f"{path}/active", active="yes")
     assert "stay ended" in page.element("toast")
     assert "0 sessions, 0 tokens" in page.text
+
+
+def test_an_open_link_is_void_once_its_person_was_disabled(console: Any) -> None:
+    ada, path = console.as_("Ada"), f"/people/{_id(console, 'Cy')}"
+    ada.get(path)
+    link = ada.post(f"{path}/link").element("token-once").split()[0].split("/admin", 1)[1]
+    for active in ("no", "yes"):
+        ada.get(path)
+        ada.post(f"{path}/active", active=active)
+    assert "New password" not in console.browser().get(link).text
 
 
 def test_a_new_password_link_lasts_an_hour_and_an_invitation_three_days(console: Any) -> None:

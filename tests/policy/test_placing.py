@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -34,5 +36,12 @@ def test_nobody_but_its_author_gains_what_the_actor_does_not_read(drawn: tuple[B
         if target == AUTHORS or not moves:
             assert after.place.person == memory.author
             assert gains <= {memory.author}
+            writer = next(person for person in roster.people if person != memory.author)
+            newest = replace(memory.provenance, person=writer)
+            theirs = placed(memory, roster, actor, target, START, newest)
+            gains = readers_of(theirs, roster) - readers_of(memory, roster)
+            shown = may(roster.readers[actor], permission, memory)
+            assert memory.own or shown or memory.author not in gains, "nobody who reads it decided to show others' text to its author"
+            assert theirs.place.person == theirs.author
         elif memory.held:
             assert after.held, "what waits for a review goes on waiting"

@@ -11,7 +11,7 @@ from memscope.model.principal import Principal
 from memscope.organizations.groups import set_member
 from memscope.organizations.signing_in import console_connection
 from memscope.policy.draft import Join, Leave, Move
-from memscope.upkeep.emptying import ask_removal, removal, removal_effect, remove_for
+from memscope.upkeep.emptying import AUTHORS, ask_removal, removal, removal_effect, remove_for
 
 
 def _console(office: Any, name: str) -> Principal:
@@ -87,3 +87,19 @@ def test_a_removed_group_loses_nothing_and_shows_nothing_to_anybody_new(office: 
     with core.storage.begin(office.operator()) as transaction:
         assert transaction.count_memories() == 14
         assert len([row for row in transaction.audit_rows(0, 1000) if row.act.action == "memory.change_scope"]) == 14
+
+
+def test_what_others_wrote_into_a_memory_goes_to_them_when_its_author_does_not_read_it(office: Any) -> None:
+    core, organization = office.live.app.core, office.organization.id
+    ada, platform = _console(office, "ada"), office.groups["platform"].id
+    set_member(core, ada, platform, office.people["hana"].id, GroupRole.OWNER)
+    ben, hana = office.as_("ben"), office.as_("hana")
+    one = ben.remember("The mate is new", team="platform")["id"]
+    hana.call("correct_memory", memory_id=one, new_content="The salary of the mate is 90")
+    assert ben.refused("get_memory", memory_id=one)["code"] == "not_found"
+    ask_removal(core, ada, platform, AUTHORS)
+    assert remove_for(core, organization, platform, 60)
+    assert ben.refused("get_memory", memory_id=one)["code"] == "not_found"
+    told = hana.call("get_memory", memory_id=one)["memory"]
+    assert (told["content"], told["scope"]) == ("The salary of the mate is 90", "personal")
+    hana.call("forget_memory", memory_id=one, confirm_human=True)

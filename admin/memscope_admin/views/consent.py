@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hmac
 
-from flask import Blueprint, abort, redirect, render_template, request, url_for
+from flask import Blueprint, abort, current_app, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from memscope.contracts.grants import Grants
+from memscope.mcp_server.limits import Limits
 from memscope.organizations import granting
 from memscope.organizations.clients import Standing, ask_for
 from memscope.organizations.granting import Misdirected, Question, Redirected
@@ -18,12 +19,19 @@ from memscope_admin.security import without_scripts
 from memscope_admin.sessions import app, core, principal, visitor
 
 pages = Blueprint("consent", __name__)
+ASKED = 60
+"""Authorization requests a minute, from one address: each may fetch a document."""
+LIMIT = "memscope_authorization_requests"
+"""Where the application keeps the count of them."""
 Answer = str | tuple[str, int] | Response
 
 
 @pages.get("/authorize")
 def begin() -> Answer:
-    """Check what a client asks; signed in or not."""
+    """Check what a client asks; signed in or not. RateLimited."""
+    # Here and not at `/oauth/authorize`, which leads here: this address can be asked without the other.
+    limit: Limits = current_app.extensions[LIMIT]
+    limit.take(request.remote_addr or "?")
     issuer = _issuer()
     given = {name: request.args.getlist(name) for name in request.args}
     try:

@@ -68,6 +68,8 @@ def account() -> Answer:
                     core(), app().identities.passwords, token, name=data["name"], email=data["email"], password=data["password"]
                 )
                 session.pop("setup", None)
+                # With a link for recovery it may be somebody who was in with the password until now.
+                end_sessions(organization.id, person.id)
                 return admit(organization, person, "link", "/setup/factor")
             except InvalidArgument as error:
                 blame(form, error)
@@ -157,6 +159,9 @@ def people() -> Answer:
     """People and their teams, pasted."""
     if (found := admins_only()) is not None:
         return found
+    # It makes links by which others come in.
+    if request.method == "POST" and (asked := ask_again()) is not None:
+        return asked
     form = PasteForm()
     if request.method == "GET" or not form.validate():
         return _step("people", form=form, added=[], refused=[])

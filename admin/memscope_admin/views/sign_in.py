@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from flask import Blueprint, abort, flash, redirect, render_template, request, session, url_for
 from werkzeug.wrappers import Response
 
@@ -12,7 +14,7 @@ from memscope_admin.admission import admit, device, enter, pending
 from memscope_admin.errors import back
 from memscope_admin.forms.accounts import AgainForm, SecondForm, SignInForm
 from memscope_admin.navigation import signed_in
-from memscope_admin.sessions import again_page, app, authenticated_again, core, note, sign_out, visitor
+from memscope_admin.sessions import FORM_KEPT, again_page, app, authenticated_again, core, note, sign_out, visitor
 from memscope_admin.texts import several
 from memscope_admin.throttle import Throttle
 
@@ -181,6 +183,9 @@ def _go_on(kept: str, person: str) -> str | None:
     except ValueError:
         return None
     if form["person"] != person:
+        return None
+    if core().clock() - datetime.fromisoformat(form["at"]) >= FORM_KEPT:
+        flash("What you had typed was kept for an hour. Do it once more.")
         return None
     return render_template("sign_in/go_on.html", action=back(form["path"]), fields=form["fields"])
 
