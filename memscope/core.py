@@ -31,3 +31,5 @@ class Core:
     plugin_states: PluginStates
     wake: threading.Event = field(default_factory=threading.Event)
     """Set when a job was started that this process need not wait for its next round to look at."""
+    wake_exports: threading.Event = field(default_factory=threading.Event)
+    """Likewise for exports, which wait for no other job."""

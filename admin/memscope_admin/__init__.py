@@ -44,5 +44,5 @@ def memscope_web(app: MemScope) -> Sequence[WebPart]:
         return [console]
     from memscope_admin import oauth
 
-    server = oauth.Server(app, grants)
+    server = oauth.Server(app, grants, _chosen[0].trusted_proxies)
     return [console, WebPart(oauth.PATH, server.endpoints), WebPart(oauth.DOCUMENTS_PATH, server.documents)]

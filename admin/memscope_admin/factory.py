@@ -14,12 +14,13 @@ from markupsafe import Markup
 
 from memscope.app import MemScope
 from memscope.contracts.requests import REQUEST
+from memscope.mcp_server.limits import Limits
 from memscope.model.ids import new_id
 from memscope_admin import charts, errors, extra_pages, factors, keys, navigation, partial, sessions, texts
 from memscope_admin.extensions import csrf, login
 from memscope_admin.security import behind, guard
 from memscope_admin.settings import ConsoleSettings
-from memscope_admin.views import PAGES
+from memscope_admin.views import PAGES, consent
 
 LARGEST_FORM = 256 * 1024
 """Bytes of a request's body: eight thousand characters of any script, and the rest of a form."""
@@ -47,6 +48,8 @@ def create_app(memscope: MemScope, settings: ConsoleSettings | None = None) -> F
     app.wsgi_app = behind(app.wsgi_app, settings.trusted_proxies, https=https)  # type: ignore[assignment, method-assign]
     app.extensions["memscope"] = memscope
     app.extensions["memscope_console"] = settings
+    # Each process counts for itself: what it holds off is floods.
+    app.extensions[consent.LIMIT] = Limits(consent.ASKED)
     # Before everything else: neither a forged nor a clear request gets as far as a session.
     guard(app, settings, https=https)
     app.before_request(_numbered)
@@ -115,7 +118,13 @@ def _templates(app: Flask) -> None:
         return {"menu": navigation.menu(here), "chosen": sessions.my_preferences()}
 
     app.jinja_env.filters.update(
-        visible=texts.visible, marked=texts.marked, words=texts.words, when=when, several=texts.several, listing=texts.listing, number=charts.number_text
+        visible=texts.visible,
+        marked=texts.marked,
+        words=texts.words,
+        when=when,
+        several=texts.several,
+        listing=texts.listing,
+        number=charts.number_text,
     )
     app.jinja_env.globals.update(second_factor_due=factors.enrol_by)
     app.jinja_env.globals.update(static=static, key_table={"everywhere": keys.EVERYWHERE, "review": keys.REVIEW})

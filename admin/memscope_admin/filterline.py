@@ -93,7 +93,8 @@ def asked(keys: Sequence[str], *, bare: str | None = None, kept: Iterable[str] =
 
 def _url(parameters: Mapping[str, Any]) -> str:
     """The address of this page with these parameters, but for empty ones."""
-    return url_for(request.endpoint or "", **{name: value for name, value in parameters.items() if value not in (None, "")})
+    asked_for = {name: value for name, value in parameters.items() if value not in (None, "")}
+    return url_for(request.endpoint or "", **{**asked_for, **(request.view_args or {})})
 
 
 def read(line: str, keys: Sequence[str], bare: str | None) -> tuple[dict[str, str], list[str]]:

@@ -99,6 +99,8 @@ def _plugins(context: Context) -> Iterator[Check]:
 
 
 def _database(app: MemScope) -> Iterator[Check]:
+    from memscope.organizations.clients import waiting
+
     storage = app.core.storage
     storage.check()
     for name, text in storage.report().items():
@@ -106,6 +108,12 @@ def _database(app: MemScope) -> Iterator[Check]:
     organizations = storage.organizations()
     if not organizations:
         yield Check("warn", "there is no organization yet: `memscope org apply FILE.toml` makes one")
+    for organization in organizations:
+        if count := waiting(app.core, organization.id):
+            several = "1 client waits" if count == 1 else f"{count} clients wait"
+            yield Check(
+                "warn", f"organization {organization.slug}: {several} for an administrator's approval, under Clients in the console"
+            )
 
 
 def _model(app: MemScope) -> Iterator[Check]:

@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 Create or update an organization as a TOML file says. Applying the same file again changes nothing. A list in the file is the
 whole list; what the file leaves out stays as it is.
 
-  [organization]  slug, name, timezone, trash_days, default_scope, default_sensitivity, confirmation, secrets
+  [organization]  slug, name, timezone, trash_days, default_scope, default_sensitivity, confirmation, secrets, clients
   [[people]]      email, name, role, clearance, active, password (initial only)
   [[teams]]       slug, name, aliases, owners, members (people by e-mail)
   [[projects]]    slug, name, aliases, team, owners, members
@@ -79,12 +79,13 @@ def _apply(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _export(arguments: argparse.Namespace, context: Context) -> int:
+    from memscope.organizations.clients import rule
     from memscope.organizations.file import write
     from memscope.organizations.signing_in import choose_organization
 
     with context.opened() as app:
         organization = choose_organization(app.core.storage, arguments.org)
-        say(write(app.core.rosters.current(organization.id)).rstrip("\n"))
+        say(write(app.core.rosters.current(organization.id), rule(app.core, organization.id)).rstrip("\n"))
     return 0
 
 

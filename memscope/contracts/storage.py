@@ -177,6 +177,8 @@ class Browse:
     """Memory id: only those whose supersede link leads to it."""
     by_change: bool = False
     """Ordered by (updated_at, id), and `after` likewise; not under REVIEW."""
+    backwards: bool = False
+    """The other way round, and `after` likewise: what stands before a position, nearest first."""
 
     def position(self, memory: Memory) -> tuple[datetime, str]:
         """Where a memory stands in this order: what the next page's `after` is, for the last one of a page."""
@@ -287,8 +289,8 @@ class Transaction(Protocol):
     def browse(self, page: Browse) -> list[Memory]:
         """A page. Nothing forgotten but under FORGOTTEN."""
 
-    def count_reviews(self) -> int:
-        """How many memories `Listing.REVIEW` would list."""
+    def count_reviews(self, *, mine: bool = False) -> int:
+        """How many memories `Listing.REVIEW` would list; with `mine`, those of which the reader is the author."""
 
     def leads_to(self, start: str, target: str) -> bool:
         """Whether following `superseded_by` from start reaches target, over whatever lies between."""

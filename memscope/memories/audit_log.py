@@ -24,11 +24,16 @@ BATCH = 500
 LOOKED_AT = 2_000
 """Rows that one page looks through at most for those that the viewer may be shown."""
 EXPORT_MAX = 100_000
+"""Rows that are exported at once; more are written by the server first (`memscope.upkeep.audit_exports`)."""
 RANGE_MAX = timedelta(days=2 * 366)
 RESULTS = tuple(via.value for via in ApprovedVia)
 _OF_MEMORIES = ("memory.", "review.")
 _OPEN = frozenset({"actor", "action", "before", "after"})
 """Filters on what everybody sees of a row. By any other, rows of memories that the viewer may not read are never found."""
+
+
+class TooMany(InvalidArgument):
+    """More rows than are exported at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +105,9 @@ def audit_page(core: Core, principal: Principal, where: AuditFilter, *, before: 
 
     Of what was done to a memory that they may not read they learn who, what and when.
     """
-    roster = _for_administrators(core, principal)
-    search, problems = _resolved(core, principal, roster, where)
-    return _page(core, principal, search, problems, before, limit, _telling(where))
+    roster = for_administrators(core, principal)
+    search, problems = resolved(core, principal, roster, where)
+    return _page(core, principal, search, problems, before, limit, telling(where))
 
 
 def own_activity(core: Core, principal: Principal, *, before: int | None = None, limit: int = 50) -> AuditPage:
@@ -111,30 +116,38 @@ def own_activity(core: Core, principal: Principal, *, before: int | None = None,
 
 
 def audit_export(core: Core, principal: Principal, where: AuditFilter) -> tuple[int, Iterator[Entry]]:
-    """How many rows the filter finds, and those that may be shown, newest first, read as they are asked for.
+    """How many rows may be shown of those that the filter finds, and these, newest first, read as they are asked for.
 
-    Forbidden for all but administrators. InvalidArgument for a filter that cannot be applied, and for more than `EXPORT_MAX` rows.
+    Forbidden for all but administrators. InvalidArgument for a filter that cannot be applied, TooMany for more than `EXPORT_MAX` rows.
     """
-    roster = _for_administrators(core, principal)
-    search, problems = _resolved(core, principal, roster, where)
+    roster = for_administrators(core, principal)
+    search, problems = resolved(core, principal, roster, where)
     if problems:
         raise InvalidArgument(problems[0].key, " ".join(problem.text for problem in problems))
     with core.storage.begin(Operator("audit log", principal.organization)) as transaction:
         count = transaction.count_audit(replace(search, limit=EXPORT_MAX + 1))
         newest = transaction.find_audit(AuditSearch(1))
     if count > EXPORT_MAX:
-        raise InvalidArgument(
-            "before", f"These are more than {EXPORT_MAX:,} rows. Export them in parts: set after: and before: to a shorter time."
-        )
+        raise TooMany("before", f"These are more than {EXPORT_MAX:,} rows.")
     # Rows that come in meanwhile are not part of it.
-    upto = newest[0].position + 1 if newest else 1
-    return count, (entry for batch in _batches(core, principal, search, upto, _telling(where), BATCH) for entry in batch.entries)
+    upto, silent = newest[0].position + 1 if newest else 1, telling(where)
+
+    def batches() -> Iterator[Batch]:
+        return rows_in_batches(core, principal, search, upto, silent, BATCH)
+
+    if silent:
+        # The log says of an export how many rows it had: those that were left out are not counted either.
+        count = sum(len(batch.entries) for batch in batches())
+    return count, (entry for batch in batches() for entry in batch.entries)
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class Batch:
+    """Rows that were looked at together."""
+
     entries: tuple[Entry, ...]
     looked: int
+    """How many rows there were."""
     last: int
     """Position of the oldest row looked at."""
 
@@ -146,7 +159,7 @@ def _page(
     looked = 0
     following: int | None = None
     if not any(problem.key == "range" for problem in problems):
-        for batch in _batches(core, principal, search, before, telling, limit + 1):
+        for batch in rows_in_batches(core, principal, search, before, telling, limit + 1):
             found += batch.entries
             looked += batch.looked
             if len(found) > limit:
@@ -158,7 +171,7 @@ def _page(
     return AuditPage(tuple(found[:limit]), following, problems)
 
 
-def _batches(core: Core, principal: Principal, search: AuditSearch, before: int | None, telling: bool, size: int) -> Iterator[_Batch]:
+def rows_in_batches(core: Core, principal: Principal, search: AuditSearch, before: int | None, telling: bool, size: int) -> Iterator[Batch]:
     """The rows in batches, newest first; with `telling`, rows that are not shown whole are left out."""
     while True:
         with core.storage.begin(Operator("audit log", principal.organization)) as transaction:
@@ -166,7 +179,7 @@ def _batches(core: Core, principal: Principal, search: AuditSearch, before: int 
         if not rows:
             return
         shown = _shown(core, principal, rows)
-        yield _Batch(tuple(entry for entry in shown if not (telling and entry.hidden)), len(rows), rows[-1].position)
+        yield Batch(tuple(entry for entry in shown if not (telling and entry.hidden)), len(rows), rows[-1].position)
         if len(rows) < size:
             return
         before, size = rows[-1].position, BATCH
@@ -192,19 +205,21 @@ def _shown(core: Core, principal: Principal, rows: Sequence[AuditRow]) -> list[E
     return entries
 
 
-def _telling(where: AuditFilter) -> bool:
+def telling(where: AuditFilter) -> bool:
     """Whether the filter asks for what is not shown of rows about hidden memories: finding such a row would tell it."""
     return any(getattr(where, key) is not None for key in KEYS if key not in _OPEN)
 
 
-def _for_administrators(core: Core, principal: Principal) -> Roster:
+def for_administrators(core: Core, principal: Principal) -> Roster:
+    """The organization as it is. Forbidden for all but administrators."""
     roster = core.rosters.current(principal.organization)
     if roster.people[principal.person].role is not Role.ADMIN:
         raise Forbidden("The audit log is for administrators.")
     return roster
 
 
-def _resolved(core: Core, principal: Principal, roster: Roster, where: AuditFilter) -> tuple[AuditSearch, tuple[Problem, ...]]:
+def resolved(core: Core, principal: Principal, roster: Roster, where: AuditFilter) -> tuple[AuditSearch, tuple[Problem, ...]]:
+    """What a filter means, with what of it cannot be applied and is left out."""
     search = AuditSearch(1, action=where.action, connection=where.connection, agent=where.agent, run_id=where.run, request=where.request)
     problems: list[Problem] = []
 

@@ -16,8 +16,6 @@ from memscope.model.principal import Principal
 from memscope.organizations.connections import STALE_AFTER, connections
 from memscope.work import read
 
-LOOKED_AT = 100
-"""Of so many of the longest waiting the person's own are counted."""
 DAYS = 30
 
 
@@ -27,7 +25,7 @@ class Waiting:
 
     total: int
     mine: int
-    """Those that the person saved, of the longest waiting 100."""
+    """Those that the person saved."""
     oldest: datetime | None
     """Since when the longest waiting one does."""
 
@@ -39,9 +37,9 @@ def waiting(core: Core, principal: Principal) -> Waiting:
         total = transaction.count_reviews()
         if not total:
             return Waiting(0, 0, None)
-        found = transaction.browse(Browse(Listing.REVIEW, min(total, LOOKED_AT), core.clock(), oldest_first=True))
-        opened = min((review.opened_at for memory in found[:1] for review in memory.reviews), default=None)
-        return Waiting(total, sum(memory.author == principal.person for memory in found), opened)
+        found = transaction.browse(Browse(Listing.REVIEW, 1, core.clock()))
+        opened = min((review.opened_at for memory in found for review in memory.reviews), default=None)
+        return Waiting(total, transaction.count_reviews(mine=True), opened)
 
     return read(core, principal, use)
 

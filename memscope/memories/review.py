@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -57,11 +58,17 @@ def review_queue(core: Core, principal: Principal, limit: int = 20) -> Queue:
         found = transaction.browse(Browse(Listing.REVIEW, limit, core.clock(), oldest_first=True))
         reader = roster.readers[principal.person]
         memories = [memory for memory in found if may(reader, Permission.REVIEW, memory)]
-        shown = show(core, transaction, roster, principal, memories)
-        items = tuple(_item(core, memory, answer, roster) for memory, answer in zip(memories, shown, strict=True))
-        return Queue(items, transaction.count_reviews())
+        return Queue(queue_items(core, principal, transaction, roster, memories), transaction.count_reviews())
 
     return read(core, principal, use)
+
+
+def queue_items(
+    core: Core, principal: Principal, transaction: Transaction, roster: Roster, memories: Sequence[Memory]
+) -> tuple[QueueItem, ...]:
+    """Memories that wait, as the queue shows them."""
+    shown = show(core, transaction, roster, principal, memories)
+    return tuple(_item(core, memory, answer, roster) for memory, answer in zip(memories, shown, strict=True))
 
 
 def _item(core: Core, memory: Memory, answer: MemoryAnswer, roster: Roster) -> QueueItem:

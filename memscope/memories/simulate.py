@@ -6,7 +6,7 @@ What whoever asks may not read does not exist here: no rules, no counts, no line
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -38,8 +38,8 @@ REMEDY_LOOKS_AT = 100
 MOST_REMEDIES = 5
 PAGES_LOOKED_AT = 10
 """How many pages of the principal's list one page of somebody else's looks through."""
-CHANGES_LOOKED_AT = 200
-"""How many changes of memberships are looked through for the last one of a person."""
+CHANGES_TOGETHER = 500
+"""How many changes of memberships are read at a time, looking for the last one of a person."""
 
 Leaving = tuple[int, Examination] | None
 T = TypeVar("T")
@@ -247,14 +247,16 @@ def sees(
 
 
 def last_change(core: Core, organization: str, person: str) -> Joined | None:
-    """When and how somebody's membership of a group last changed in the console, by the audit log; None: not among the last ones."""
+    """When and how somebody's membership of a group last changed in the console, by the audit log; None: it never did."""
+    search = AuditSearch(CHANGES_TOGETHER, action="group.member")
     with core.storage.begin(Operator("access simulator", organization)) as transaction:
-        rows = transaction.find_audit(AuditSearch(CHANGES_LOOKED_AT, action="group.member"))
-    for row in rows:
-        detail = row.act.detail
-        if detail.get("person") == person and detail.get("changed") and row.act.target is not None:
-            role = detail.get("role")
-            return Joined(row.at, row.act.target, str(role) if role is not None else None, row.act.actor)
+        while rows := transaction.find_audit(search):
+            for row in rows:
+                detail = row.act.detail
+                if detail.get("person") == person and detail.get("changed") and row.act.target is not None:
+                    role = detail.get("role")
+                    return Joined(row.at, row.act.target, str(role) if role is not None else None, row.act.actor)
+            search = replace(search, before=rows[-1].position)
     return None
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from memscope.app import MemScope
+from memscope.core import Core
 from memscope.mcp_server.envelope import unavailable
-from memscope.upkeep.reclassify_jobs import run_waiting
+from memscope.upkeep import audit_exports, reclassify_jobs
 from memscope.upkeep.runner import run_due
 
 log = logging.getLogger(__name__)
@@ -37,19 +38,20 @@ def upkeep(app: MemScope, every_s: float = EVERY_S) -> Iterator[None]:
                 # Logged by type and place; the next minute tries again.
                 unavailable("upkeep", failure)
 
-    def jobs() -> None:
-        wake = app.core.wake
+    def jobs(name: str, wake: threading.Event, run: Callable[[Core, Callable[[], bool]], None]) -> None:
         while not stop.is_set():
             wake.clear()
             try:
-                with app.core.storage.lead("reclassify") as leading:
+                with app.core.storage.lead(name) as leading:
                     if leading:
-                        run_waiting(app.core, stop.is_set)
+                        run(app.core, stop.is_set)
             except Exception as failure:
                 unavailable("a job", failure)
             wake.wait(every_s)
 
-    threads = [threading.Thread(target=work, name=name, daemon=True) for work, name in ((loop, "upkeep"), (jobs, "jobs"))]
+    kinds = (("reclassify", app.core.wake, reclassify_jobs.run_waiting), ("exports", app.core.wake_exports, audit_exports.run_waiting))
+    threads = [threading.Thread(target=loop, name="upkeep", daemon=True)]
+    threads += [threading.Thread(target=jobs, args=kind, name=kind[0], daemon=True) for kind in kinds]
     for thread in threads:
         thread.start()
     try:
@@ -57,5 +59,6 @@ def upkeep(app: MemScope, every_s: float = EVERY_S) -> Iterator[None]:
     finally:
         stop.set()
         app.core.wake.set()
+        app.core.wake_exports.set()
         for thread in threads:
             thread.join(timeout=10)

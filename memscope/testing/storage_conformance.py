@@ -756,9 +756,16 @@ class StorageConformance:
         assert self.browse(storage, org, "Ada", Listing.REVIEW, limit=2) == expected[:2]
         after = reviews[2].opened_at, saved[2].id
         assert self.browse(storage, org, "Ada", Listing.REVIEW, limit=5, after=after) == expected[2:]
+        assert self.browse(storage, org, "Ada", Listing.REVIEW, limit=2, backwards=True) == expected[:1:-1]
+        assert self.browse(storage, org, "Ada", Listing.REVIEW, limit=5, after=after, backwards=True) == expected[:1]
+        assert self.browse(storage, org, "Ada", Listing.REVIEW, author=org.people["Bo"].id) == expected
+        assert self.browse(storage, org, "Ada", Listing.REVIEW, author=org.people["Ada"].id) == []
         assert self.browse(storage, org, "Di", Listing.REVIEW) == []
+        with storage.begin(org.reach(storage, "Bo")) as tx:
+            assert tx.count_reviews(mine=True) == 4
         with storage.begin(org.reach(storage, "Ada")) as tx:
             assert tx.count_reviews() == 4
+            assert tx.count_reviews(mine=True) == 0
         with storage.begin(org.reach(storage, "Di")) as tx:
             assert tx.count_reviews() == 0
 

@@ -6,6 +6,7 @@ import logging
 from datetime import datetime, timedelta
 
 from memscope.core import Core
+from memscope.upkeep.audit_exports import drop_old
 from memscope.upkeep.census import census
 from memscope.upkeep.emptying import empty_group, removals
 from memscope.upkeep.purge import purge
@@ -19,7 +20,7 @@ CENSUS_EVERY = timedelta(hours=24)
 
 
 def run_due(core: Core) -> None:
-    """Erase what has been in the trash long enough, finish removing groups, and make vectors that saves went without.
+    """Erase what has been in the trash long enough, finish removing groups, drop old exports, and make vectors that saves went without.
 
     The caller leads: `storage.lead("upkeep")`.
     """
@@ -31,6 +32,7 @@ def run_due(core: Core) -> None:
         if _due(core, organization.id, "census", CENSUS_EVERY):
             census(core, organization.id)
             _done(core, organization.id, "census")
+        drop_old(core, organization.id)
         for group in removals(core, organization.id):
             for _ in empty_group(core, organization.id, group):
                 pass

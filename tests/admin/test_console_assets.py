@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import memscope_admin
+from memscope_admin.colours import stylesheet
 from memscope_admin.vendor.vendor import FILES, RECORD, digest
 
 PACKAGE = Path(memscope_admin.__file__).parent
@@ -92,3 +93,13 @@ def test_htmx_is_sent_to_sign_in_and_back_to_the_page_it_stood_on(console: Any) 
     assert answer.headers["hx-redirect"] == "/admin/login?next=/memories?q%3Dtide"
     elsewhere = browser.client.get("/admin/memories", headers={**asking, "HX-Current-URL": "https://evil.example/admin/x"})
     assert elsewhere.headers["hx-redirect"] == "/admin/login"
+
+
+def test_themes_differ_in_colours_alone() -> None:
+    css = (PACKAGE / "static" / "console.css").read_text() + stylesheet("#1650a8", "#8ab8ff")
+    rules = re.findall(r':root(?:\[data-theme="dark"\]|:not\(\[data-theme="light"\]\)) *\{([^}]*)\}', css)
+    assert len(rules) == css.count("data-theme") == 6
+    assert css.count("prefers-color-scheme") == 3
+    assert all(
+        re.fullmatch(r"\s*((color-scheme: dark|--[\w-]+: ?#[0-9a-f]{6});\s*)*", rule.rstrip().rstrip(";") + ";") for rule in rules
+    ), rules

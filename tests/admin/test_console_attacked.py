@@ -107,7 +107,14 @@ def test_judging_again_tells_nobody_whether_a_text_that_they_may_not_read_is_on_
     for phrase in ("sunken treasure", "buried treasure"):
         console.remember("Bo", f"A secret of Bo about {phrase}") if phrase.startswith("sunken") else None
         ada = console.as_("Ada")
-        fields = {"key": phrase.split()[0], "name": phrase, "aliases": "", "description": "", "phrases": phrase, "sensitivity": "restricted"}
+        fields = {
+            "key": phrase.split()[0],
+            "name": phrase,
+            "aliases": "",
+            "description": "",
+            "phrases": phrase,
+            "sensitivity": "restricted",
+        }
         ada.get("/topics/new")
         ada.post("/topics/new", **fields, act="preview")
         page = ada.post("/topics/new", **fields, act="save_stored")

@@ -310,7 +310,12 @@ def test_the_number_on_the_reviews_tile_is_the_queues(console: Any) -> None:
     assert tile(page, "review").startswith("3 memories wait for your review oldest since")
     assert ada.get("/review").html.count('data-t="review-item"') in (1, 3)
     assert review_queue(console.app.core, console.agent("Ada"), 50).total == 3
-    assert "3 of them saved by you" in tile(console.as_("Bo").get("/"), "review")
+    console.remember("Ada", "The quarterly forecast of all parts", scope=SHARED)
+    bo = console.as_("Bo")
+    assert "3 saved by you" in tile(bo.get("/"), "review")
+    assert 'href="/admin/review?mine=yes"' in bo.get("/").html
+    assert bo.get("/review?mine=yes").html.count('data-t="review-item"') == 3
+    assert "saved by you" not in tile(console.as_("Di").get("/"), "review")
 
 
 def test_members_see_their_own_tiles_only(console: Any) -> None:
@@ -434,6 +439,25 @@ def test_widening_says_what_follows_before_it_is_saved(console: Any) -> None:
     assert "Saving ✓ saved" in ada.post("/settings", section="saving", default_scope="personal").text
     assert "asked less" in ada.post("/settings", section="asking", confirmation="flag").element("consequence")
     assert "erased for good within the hour" in ada.post("/settings", section="keeping", trash_days="3").element("consequence")
+
+
+def test_who_decides_about_clients_is_a_setting_and_in_the_file(console: Any) -> None:
+    ada = console.as_("Ada")
+    ada.get("/settings")
+    page = ada.post("/settings/clients", rule="listed")
+    assert "Connecting ✓ saved" in page.text
+    assert page.url.endswith("/settings?saved=clients#clients")
+    page = ada.post("/settings/clients", rule="anybody")
+    assert "lets in whatever program they like" in page.element("consequence")
+    exported = ada.get("/settings/organization.toml").html
+    assert 'clients = "listed"' in exported
+    assert "would change nothing" in ada.post("/settings/import", text=exported).element("nothing")
+    page = ada.post("/settings/import", text=exported.replace('clients = "listed"', 'clients = "ask"'))
+    assert "clients listed → ask" in page.text
+    ada.post("/settings/clients", rule="anybody", confirm="yes")
+    assert 'clients = "anybody"' in ada.get("/settings/organization.toml").html
+    assert ada.post("/settings/clients", rule="everybody").status == 422
+    assert console.audit().count("client.rule") == 2
 
 
 def test_what_the_server_fixes_is_locked_with_its_source(set_console: Any) -> None:

@@ -170,9 +170,9 @@ def test_a_changed_password_ends_other_sessions_and_asks_for_the_old_one(console
     assert browser.get("/me/security").html.count("End it") == 1
     assert browser.post("/me/security/password", old="wrong", password="an entirely new word").status == 422
     assert browser.post("/me/security/password", old="a long password of Bo", password="short").status == 422
-    assert "1 other session ended" in browser.post("/me/security/password", old="a long password of Bo", password="an entirely new word").element(
-        "toast"
-    )
+    assert "1 other session ended" in browser.post(
+        "/me/security/password", old="a long password of Bo", password="an entirely new word"
+    ).element("toast")
     assert "Sign in" in other.get("/").text
     fresh = console.browser()
     fresh.get("/login")

@@ -415,3 +415,94 @@ def test_a_part_of_the_page_answers_htmx_and_a_dialog_asks(console: Any) -> None
     assert "<html" not in answer.text
     assert "data-told" in answer.text
     assert "data-focus" in answer.text
+    # What a choice would do comes below it, of this memory alone; where the memory waits no more another takes the whole.
+    below = f"#reroute-{order}"
+    assert f'hx-target="{below}" hx-select="{below}"' in answer.text
+    assert f'id="{below[1:]}"' in answer.text
+    done = console.remember("Ada", "Harbour rules", scope=Scope.ORGANIZATION)
+    answer = browser.client.get(f"/admin/review?memory={done}&place=team:people-ops", headers=asking)
+    assert [answer.headers[f"hx-{name}"] for name in ("retarget", "reselect", "reswap")] == ["#review", "#review", "outerHTML"]
+    assert f'id="{below[1:]}"' in answer.text
+
+
+def _in_order(page: Any) -> list[int]:
+    return [int(number) for number in re.findall(r'data-t="review-item"><input type="checkbox" name="memory" value="(\d+)"', page.html)]
+
+
+def _link(page: Any, words: str) -> str:
+    found = re.search(rf'href="/admin([^"]+)"[^>]*>(?:← )?{words}', page.html)
+    assert found is not None, page.html
+    return found[1].replace("&amp;", "&")
+
+
+def _queue_of(console: Any, count: int) -> list[int]:
+    return [console.remember("Bo", f"perhaps the crane number {number} is red", scope=Scope.ORGANIZATION) for number in range(count)]
+
+
+def test_the_queue_goes_on_over_pages_and_back(console: Any) -> None:
+    numbers = _queue_of(console, 103)
+    browser = console.as_("Ada")
+    first = browser.get("/review")
+    assert _in_order(first) == numbers[:50]
+    assert "Older ones" not in first.text
+    second = browser.get(_link(first, "Newer ones"))
+    assert _in_order(second) == numbers[50:100]
+    third = browser.get(_link(second, "Newer ones"))
+    assert _in_order(third) == numbers[100:]
+    assert "Newer ones" not in third.text
+    assert _in_order(browser.get(_link(third, "Older ones"))) == numbers[50:100]
+    assert browser.get(_link(second, "Older ones")).url.endswith("/admin/review")
+    # Skip and Previous go over the edge of a page.
+    last = browser.get(f"/review?memory={numbers[49]}")
+    over = browser.get(_link(last, "Skip"))
+    assert _in_order(over) == numbers[50:100]
+    assert f"memory {numbers[50]} " in over.text
+    assert f"memory={numbers[49]}" in _link(over, "<kbd>k</kbd> Previous")
+    # So does a decision; others' cursors and broken ones begin at the start.
+    page = browser.post(f"/review/{numbers[49]}", action="approve", version="1")
+    assert f"memory={numbers[50]}" in page.url
+    assert _in_order(page) == [*numbers[:49], numbers[50]]
+    cursor = _link(second, "Newer ones")
+    assert _in_order(console.as_("Bo").get(cursor)) == [*numbers[:49], numbers[50]]
+    assert _in_order(browser.get("/review?cursor=broken")) == [*numbers[:49], numbers[50]]
+    # A page that was cleared meanwhile is the first.
+    for number in numbers[100:]:
+        page = browser.post(f"/review/{number}{cursor.removeprefix('/review')}", action="tighten", version="1")
+    assert _in_order(page) == [*numbers[:49], numbers[50]]
+
+
+def test_decisions_and_undo_stay_on_their_page(console: Any) -> None:
+    numbers = _queue_of(console, 53)
+    browser = console.as_("Ada")
+    here = _link(browser.get("/review"), "Newer ones")
+    page = browser.post(f"/review/{numbers[50]}{here.removeprefix('/review')}", action="approve", version="1")
+    assert _in_order(page) == numbers[51:]
+    assert f"memory={numbers[51]}" in page.url
+    assert "cursor=" in page.url
+    undone = browser.post(f"/review/undo{here.removeprefix('/review')}")
+    assert _in_order(undone) == numbers[50:]
+
+
+def test_mine_are_those_that_one_saved_beside_kind_and_order(console: Any) -> None:
+    his = console.remember("Bo", "perhaps the crane is red", scope=Scope.ORGANIZATION)
+    hers = console.remember("Ada", "perhaps the buoy is green", scope=Scope.ORGANIZATION)
+    browser = console.as_("Ada")
+    assert _in_order(browser.get("/review")) == [his, hers]
+    page = browser.get("/review?mine=yes")
+    assert _in_order(page) == [hers]
+    assert "All (2)" in page.text
+    assert 'href="/admin/review?mine=yes&amp;sort=demand"' in page.html
+    assert _in_order(browser.get("/review?mine=yes&kind=fyi&sort=demand")) == [hers]
+    empty = browser.get("/review?mine=yes&kind=audience")
+    assert "Nothing of what you chose waits for you." in empty.text
+
+
+def test_pages_by_demand_are_in_one_order(console: Any) -> None:
+    numbers = _queue_of(console, 53)
+    recall(console.app.core, console.agent("Ada"), Recall("crane number 52", limit=1))
+    browser = console.as_("Ada")
+    first = browser.get("/review?sort=demand")
+    rest = browser.get(_link(first, "After these"))
+    assert _in_order(first)[0] != numbers[0]
+    assert sorted(_in_order(first) + _in_order(rest)) == sorted(numbers)
+    assert browser.get(_link(rest, "Before these")).url.endswith("/review?sort=demand")

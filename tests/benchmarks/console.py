@@ -132,12 +132,15 @@ def pages(client: httpx2.Client) -> dict[str, str]:
     memories = re.findall(r'href="/admin(/memories/\d+)"', client.get("/memories").text)
     for name, path in {
         "a memory": next(iter(memories), None),
-        "memories by words": "/memories?text=" + "bace",
-        "memories as recall finds them": "/memories?q=bace+difo",
+        "memories by words": "/memories?text=bace",
+        "memories as recall finds them": "/memories?recall=yes&text=bace+difo",
+        "memories of a kind, held": "/memories?kind=decision&state=held",
+        "a memory with its related ones": memories and f"{memories[0]}?related=yes",
         "why, for somebody": memories and f"/access?memory={memories[0].rsplit('/', 1)[1]}&person=",
         "a person": next(iter(re.findall(r'href="/admin(/people/[0-9a-f-]+)"', client.get("/people").text)), None),
         "a team": next(iter(re.findall(r'href="/admin(/groups/[0-9a-f-]+)"', client.get("/groups").text)), None),
         "a topic": "/topics/hr" if "/topics" in found else None,
+        "the audit log of one action": "/audit?action=memory.*" if "/audit" in found else None,
         "my trash": "/me/trash",
         "my activity": "/me/activity",
         "my security": "/me/security",

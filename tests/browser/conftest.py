@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from memscope.app import MemScope
 from memscope.memories.remember import Remember, remember
@@ -36,7 +35,15 @@ ARGUMENTS = [
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE localhost , EXCLUDE 127.0.0.1",
 ]
 PASSWORD = "a long password of {}"
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+AXE = Axe().axe_script
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+# Themes differ in colours alone (test_console_assets), so that the other rules need one run a size.
+SIZES: tuple[tuple[int, int, dict[Literal["light", "dark"], Any]], ...] = (
+    (320, 800, {"light": RULES, "dark": COLOURS}),
+    (1280, 900, {"dark": RULES, "light": COLOURS}),
+)
+expect.set_options(timeout=20_000)
 
 
 @dataclass
@@ -68,7 +75,7 @@ class Site:
         return page
 
     def violations(self, page: Page) -> list[str]:
-        """What is wrong with a page as it stands."""
+        """What is wrong with a page as it stands, light and dark, on a desk and on a small telephone."""
         return violations(page)
 
     def remember(self, name: str, content: str, **more: Any) -> int:
@@ -79,16 +86,29 @@ class Site:
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds on a page, and whether it scrolls sideways."""
-    found = Axe().run(page, options=RULES).response["violations"]
-    told = [f"{one['id']}: {node['target']} {node.get('failureSummary', '')}" for one in found for node in one["nodes"]]
-    if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-        wide = page.evaluate(
-            "[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1)"
-            ".slice(0, 4).map(e => e.outerHTML.slice(0, 120))"
-        )
-        told.append(f"scrolls sideways: {wide}")
-    return [re.sub(r"\s+", " ", text) for text in told]
+    """What axe finds on a page, and whether it scrolls sideways: "320 dark: ..."."""
+    told = []
+    for width, height, themes in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        for theme, rules in themes.items():
+            page.emulate_media(color_scheme=theme)
+            told += [f"{width} {theme}: {' '.join(text.split())}" for text in _axe(page, rules)]
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            wide = page.evaluate(
+                "[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1)"
+                ".slice(0, 4).map(e => e.outerHTML.slice(0, 120))"
+            )
+            told.append(f"{width}: scrolls sideways: {wide}")
+    page.emulate_media(color_scheme="null")
+    return told
+
+
+def _axe(page: Page, rules: Any) -> list[str]:
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(AXE)
+    # Of rules that hold it would word every element, which takes three times as long.
+    found = page.evaluate("options => axe.run(options).then(found => found.violations)", {"runOnly": rules, "resultTypes": ["violations"]})
+    return [f"{one['id']}: {node['target']} {node.get('failureSummary', '')}" for one in found for node in one["nodes"]]
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +130,7 @@ def _serve(folder: Path, chromium: Browser, organization: Builder | None, **more
         **more,
     }
     ready = threading.Event()
+    others = list(chromium.contexts)
     with listening("127.0.0.1", 0) as listener, MemScope.from_settings(load(None, environ, data_dir=folder / "data")) as app:
         if organization is not None:
             organization.store(app.core.storage)
@@ -122,7 +143,8 @@ def _serve(folder: Path, chromium: Browser, organization: Builder | None, **more
             yield site
         finally:
             for context in chromium.contexts:
-                context.close()
+                if context not in others:
+                    context.close()
             server.should_exit = True
             thread.join(15)
         assert site.complaints == []
@@ -132,6 +154,12 @@ def _serve(folder: Path, chromium: Browser, organization: Builder | None, **more
 def site(tmp_path: Path, chromium: Browser) -> Iterator[Site]:
     """Harbor, served. Afterwards: no console message, no request to elsewhere."""
     yield from _serve(tmp_path, chromium, _harbor())
+
+
+@pytest.fixture(scope="module")
+def lasting(serve_lasting: Callable[..., Site]) -> Site:
+    """The same for all tests of a module, which only look."""
+    return serve_lasting(_harbor())
 
 
 @pytest.fixture
@@ -151,11 +179,21 @@ def _harbor() -> Builder:
 @pytest.fixture
 def serve(tmp_path: Path, chromium: Browser) -> Iterator[Callable[..., Site]]:
     """Serves an organization as a test built it, with one-file plugins: serve(organization, plugins)."""
+    yield from _server(tmp_path, chromium)
+
+
+@pytest.fixture(scope="module")
+def serve_lasting(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Callable[..., Site]]:
+    """The same, served until the module's last test."""
+    yield from _server(tmp_path_factory.mktemp("lasting"), chromium)
+
+
+def _server(folder: Path, chromium: Browser) -> Iterator[Callable[..., Site]]:
     served: list[Iterator[Site]] = []
 
     def start(organization: Builder, plugins: Sequence[Path] = ()) -> Site:
         files = ",".join(str(path) for path in (PLAIN_GUARDS, *plugins))
-        served.append(_serve(tmp_path / str(len(served)), chromium, organization, MEMSCOPE_PLUGINS_FILES=files))
+        served.append(_serve(folder / str(len(served)), chromium, organization, MEMSCOPE_PLUGINS_FILES=files))
         return next(served[-1])
 
     yield start

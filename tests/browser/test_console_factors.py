@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from memscope.testing.authenticator import code_of
 
@@ -99,7 +99,7 @@ def test_signing_in_by_password_then_by_passkey_and_out(visit: Any) -> None:
     page.get_by_role("button", name="Make the passkey").click()
     assert len(page.locator("[data-t=recovery-codes]").inner_text().split()) == 10
     page.get_by_role("link", name="I have kept them").click()
-    assert page.get_by_text("This laptop", exact=True).first.is_visible()
+    expect(page.get_by_text("This laptop", exact=True).first).to_be_visible()
     present(False)
     page.get_by_role("button", name="Sign out").click()
     page.get_by_role("heading", name="Sign in").wait_for()
@@ -152,7 +152,7 @@ def test_wrong_passwords_tell_nothing_and_cost_time(visit: Any) -> None:
     with stranger.page.expect_response("**/admin/login*") as answer:
         stranger.sign_in("bo@harbor.example", PASSWORD.format("Bo"))
     assert answer.value.status == 429
-    assert "Wait 1 second" in stranger.page.locator("[data-t=error-summary]").inner_text()
+    expect(stranger.page.locator("[data-t=error-summary]")).to_contain_text("Wait 1 second")
 
 
 def test_an_administrator_sets_one_time_codes_up_and_signs_in_with_them(visit: Any) -> None:
@@ -162,7 +162,7 @@ def test_an_administrator_sets_one_time_codes_up_and_signs_in_with_them(visit: A
     ada.sign_in("ada@harbor.example", PASSWORD.format("Ada"))
     page.locator("[data-t=second-factor-due]").get_by_role("link", name="Set it up").click()
     page.get_by_role("link", name="Turn one-time codes on").click()
-    assert page.get_by_role("img", name="QR code").is_visible()
+    expect(page.get_by_role("img", name="QR code")).to_be_visible()
     secret = page.locator("[data-t=totp-secret]").inner_text()
     page.get_by_label("Code that the app shows").fill("000000")
     page.get_by_role("button", name="Turn them on").click()
@@ -174,7 +174,7 @@ def test_an_administrator_sets_one_time_codes_up_and_signs_in_with_them(visit: A
     codes = page.locator("[data-t=recovery-codes]").inner_text().split()
     page.get_by_role("link", name="I have kept them").click()
     page.get_by_role("heading", name="Overview").wait_for()
-    assert page.locator("[data-t=second-factor-due]").count() == 0
+    expect(page.locator("[data-t=second-factor-due]")).to_have_count(0)
 
     page.get_by_role("button", name="Sign out").click()
     ada.sign_in("ada@harbor.example", PASSWORD.format("Ada"))
@@ -191,7 +191,7 @@ def test_an_administrator_sets_one_time_codes_up_and_signs_in_with_them(visit: A
     other.page.get_by_label("Recovery code").fill(codes[0].lower())
     other.page.get_by_role("button", name="Use it").click()
     other.page.get_by_role("heading", name="Security").wait_for()
-    assert other.page.get_by_text("9 codes left").is_visible()
+    expect(other.page.get_by_text("9 codes left")).to_be_visible()
     other.page.get_by_role("button", name="End all others").click()
     other.page.get_by_role("status").get_by_text("1 session ended.").wait_for()
     ada.go("/people")

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from memscope_admin.factory import create_app
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from memscope.approvals.consent import Consent
 from memscope.memories.correct import Correct, correct_memory
@@ -22,7 +23,18 @@ from memscope.testing.builders import Builder, harbor
 EVIL = "\"'><img src=/evil onerror=window.ran=1><script>window.ran=1</script><a hx-get=/evil hx-trigger=load>{{ 7777*7 }}${7777*7}"
 SHORT = "\"'><script>ran=1</script>{{ 7777*7 }}"
 FORMULA = "=cmd|' /C calc'!A1"
+PARTS = 3
+"""The walk is cut in as many tests, which run side by side."""
 NOT_WALKED = {"static", "sign_in.leave", "consent.begin"}
+FILES = {
+    "audit.export",
+    "insights.export",
+    "settings.export",
+    "settings.stylesheet",
+    "setup.lamp",
+    "sign_in.passkey_options",
+    "security.passkey_options",
+}
 STANDARD = {
     "sealed": "wrong",
     "token": "wrong",
@@ -82,16 +94,17 @@ def _fill(site: Any) -> dict[str, str]:
     }
 
 
-def _addresses(site: Any, values: dict[str, str]) -> list[str]:
+def _addresses(site: Any, values: dict[str, str]) -> dict[str, bool]:
+    """Address -> whether it is none of a page."""
     app = create_app(site.app)
     adapter = app.url_map.bind("localhost")
-    found = []
+    found = {}
     for rule in app.url_map.iter_rules():
         if rule.endpoint not in NOT_WALKED and "GET" in (rule.methods or ()):
             names = {name: values.get(name, "none") for name in rule.arguments}
-            found.append(adapter.build(rule.endpoint, names))
+            found[adapter.build(rule.endpoint, names)] = rule.endpoint in FILES
             if "memory" in names:
-                found.append(adapter.build(rule.endpoint, {**names, "memory": values["shared"]}))
+                found[adapter.build(rule.endpoint, {**names, "memory": values["shared"]})] = False
     more = [
         f"/review?memory={values['memory']}&place=team:people-ops&level=highly_restricted",
         f"/review/bulk?memory={values['memory']}",
@@ -103,20 +116,15 @@ def _addresses(site: Any, values: dict[str, str]) -> list[str]:
         f"/x{SHORT}",
         "/memories?filter=forgotten",
     ]
-    return list(dict.fromkeys([*found, *more]))
+    return {**found, **dict.fromkeys(more, False)}
 
 
-def test_markup_in_any_field_of_any_page_runs_nowhere(serve: Any) -> None:
-    site = serve(_hostile())
-    values = _fill(site)
-    page = site.page()
-    page.goto(f"{site.url}/admin/login")
-    person = site.organization.people["Ada"]
-    site.app.identities.passwords.set_password(site.organization.organization.id, person.id, "a long password of Ada")
-    page.get_by_label("E-mail address").fill(person.email)
-    page.get_by_label("Password").fill("a long password of Ada")
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("heading", name="Overview").wait_for()
+@pytest.fixture(scope="module")
+def hostile(serve_lasting: Any) -> tuple[Any, Page, dict[str, bool], list[str]]:
+    """The site, Ada's page, the addresses and the dialogs that pages opened."""
+    site = serve_lasting(_hostile())
+    addresses = _addresses(site, _fill(site))
+    page = site.page("Ada")
     dialogs: list[str] = []
 
     def dismiss(dialog: Any) -> None:
@@ -124,12 +132,18 @@ def test_markup_in_any_field_of_any_page_runs_nowhere(serve: Any) -> None:
         dialog.dismiss()
 
     page.on("dialog", dismiss)
+    return site, page, addresses, dialogs
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_markup_in_any_field_of_any_page_runs_nowhere(hostile: Any, part: int) -> None:
+    site, page, addresses, dialogs = hostile
     ran: dict[str, str] = {}
     seen = 0
-    for address in _addresses(site, values):
-        answer = page.request.get(f"{site.url}/admin{address}", max_redirects=0, fail_on_status_code=False)
-        if not answer.headers.get("content-type", "").startswith("text/html"):
+    for address, file in list(addresses.items())[part::PARTS]:
+        if file:
             # Files to be kept hold the texts as they are, but no formula begins a cell.
+            answer = page.request.get(f"{site.url}/admin{address}", max_redirects=0)
             if "csv" in answer.headers.get("content-type", ""):
                 assert not re.search(r'(?m)(^|,)"?[=+@\t]', answer.text()), address
             continue
@@ -142,7 +156,7 @@ def test_markup_in_any_field_of_any_page_runs_nowhere(serve: Any) -> None:
             ran[address] = "a template in a text was worked out"
     assert ran == {}
     assert dialogs == []
-    assert seen > 20, "the texts are on the pages"
+    assert seen > 10, "the texts are on the pages"
     # A page that is not there is a console message of the browser's own; everything else counts.
     site.complaints[:] = [text for text in site.complaints if "status of 4" not in text]
     assert site.complaints == []

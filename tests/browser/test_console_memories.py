@@ -15,6 +15,7 @@ import pytest
 from anyio.from_thread import BlockingPortal
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from playwright.sync_api import expect
 
 from memscope.model.audience import Scope
 from memscope.model.audit import Act
@@ -72,9 +73,9 @@ def test_a_memory_is_found_corrected_moved_forgotten_and_restored(site: Any) -> 
     page.get_by_role("link", name="Correct").click()
     text = page.get_by_label("Text")
     text.fill("x" * 8001)
-    assert page.get_by_text("8,001 of 8,000 characters: 1 too many").is_visible()
+    expect(page.get_by_text("8,001 of 8,000 characters: 1 too many")).to_be_visible()
     text.fill("The crane at pier two is red")
-    assert page.get_by_text("28 of 8,000 characters").is_visible()
+    expect(page.get_by_text("28 of 8,000 characters")).to_be_visible()
     page.get_by_role("button", name="Save").click()
     page.get_by_role("status").get_by_text("version 2").wait_for()
     assert [one.inner_text()[1:] for one in page.locator("[data-t=diff] del").all()] == ["one", "blue"]
@@ -85,17 +86,17 @@ def test_a_memory_is_found_corrected_moved_forgotten_and_restored(site: Any) -> 
     dialog.get_by_label("Who it is for").select_option("Everybody in the organization")
     dialog.get_by_role("button", name="Show who reads it there").click()
     dialog.get_by_text("Will be able to read it").wait_for()
-    assert "Bo" in dialog.locator("[data-t=consequence]").inner_text()
+    expect(dialog.locator("[data-t=consequence]")).to_contain_text("Bo")
     dialog.get_by_role("link", name="Cancel").click()
-    assert not dialog.is_visible()
+    expect(dialog).not_to_be_visible()
     page.reload()
-    assert page.locator("[data-t=readers]").inner_text() == "Ada"
+    expect(page.locator("[data-t=readers]")).to_have_text("Ada")
     _ask(page, "Move")
     dialog.get_by_label("Who it is for").select_option("Everybody in the organization")
     dialog.get_by_role("button", name="Show who reads it there").click()
     dialog.get_by_role("button", name="Move it").click()
     page.get_by_role("status").get_by_text("Moved.").wait_for()
-    assert "Bo" in page.locator("[data-t=readers]").inner_text()
+    expect(page.locator("[data-t=readers]")).to_contain_text("Bo")
 
     bo = site.page("Bo")
     bodies = []
@@ -110,15 +111,15 @@ def test_a_memory_is_found_corrected_moved_forgotten_and_restored(site: Any) -> 
 
     _ask(page, "Forget")
     dialog = page.get_by_role("dialog", name=f"Forget memory {number}?")
-    assert "Nobody gains reading" in dialog.locator("[data-t=consequence]").inner_text()
+    expect(dialog.locator("[data-t=consequence]")).to_contain_text("Nobody gains reading")
     dialog.get_by_role("button", name="Forget it").click()
     page.get_by_role("status").get_by_text("Forgotten.").wait_for()
     page.get_by_role("button", name=f"Restore memory {number}").click()
     page.get_by_role("status").get_by_text("Restored").wait_for()
-    assert page.locator("[data-t=empty]").is_visible()
+    expect(page.locator("[data-t=empty]")).to_be_visible()
     page.goto(f"{site.url}/admin/audit")
     for action in ("memory.correct", "memory.change_scope", "memory.forget", "memory.restore"):
-        assert page.locator("[data-t=audit-row]", has_text=action).count() == 1
+        expect(page.locator("[data-t=audit-row]", has_text=action)).to_have_count(1)
 
     # Typed as picked, and found as recall finds it.
     page.get_by_role("link", name="Memories", exact=True).click()
@@ -133,7 +134,7 @@ def test_a_memory_is_found_corrected_moved_forgotten_and_restored(site: Any) -> 
     page.get_by_label("Scope").select_option("organization")
     page.get_by_label("Author").fill("me")
     page.get_by_role("button", name="Set these").click()
-    assert page.url == address
+    page.wait_for_url(address)
     page.get_by_label("Search as recall does").check()
     page.get_by_role("button", name="Show", exact=True).click()
     page.get_by_text("score").first.wait_for()
@@ -149,7 +150,7 @@ def test_an_administrator_reads_the_audit_log(site: Any, tmp_path: Any) -> None:
     page.get_by_role("status").get_by_text("Forgotten.").wait_for()
     page.goto(f"{site.url}/admin/audit")
     row = page.locator("[data-t=audit-row]", has_text="memory.forget")
-    assert "the person, in the console" in row.inner_text()
+    expect(row).to_contain_text("the person, in the console")
     row.locator("summary").click()
     assert row.get_by_role("link", name="Same request").is_visible()
     page.get_by_label("Filter the audit log").fill("actor:ada action:memory.*")
@@ -161,7 +162,7 @@ def test_an_administrator_reads_the_audit_log(site: Any, tmp_path: Any) -> None:
     page.get_by_label("Who").select_option("Ada")
     page.get_by_label("Did what").fill("memory.*")
     page.get_by_role("button", name="Set these").click()
-    assert page.url == typed
+    page.wait_for_url(typed)
     page.reload()
     assert page.locator("[data-t=audit-row] > th").all_inner_texts() == shown
     with page.expect_download() as download:
@@ -190,8 +191,8 @@ def test_an_administrator_reads_the_audit_log(site: Any, tmp_path: Any) -> None:
     assert answer is not None
     assert answer.status == 404
     bo.goto(f"{site.url}/admin/me/activity")
-    assert bo.locator("[data-t=audit-row]", has_text="memory.remember").count() == 2
-    assert bo.locator("[data-t=audit-row]", has_text="memory.forget").count() == 0
+    expect(bo.locator("[data-t=audit-row]", has_text="memory.remember")).to_have_count(2)
+    expect(bo.locator("[data-t=audit-row]", has_text="memory.forget")).to_have_count(0)
     site.complaints[:] = [text for text in site.complaints if "status of 404" not in text]
 
 
@@ -222,7 +223,7 @@ def test_an_agents_question_is_approved_and_the_memory_restored(strict: Any) -> 
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("heading", name="planner wants to forget a memory").wait_for()
         assert page.url == link
-        assert "Nobody gains reading" in page.locator("[data-t=consequence]").inner_text()
+        expect(page.locator("[data-t=consequence]")).to_contain_text("Nobody gains reading")
         page.get_by_role("button", name="Approve").click()
         page.get_by_role("status").get_by_text("Approved.").wait_for()
         assert forget()["memory_id"] == memory["id"]
@@ -238,7 +239,7 @@ def test_an_agents_question_is_approved_and_the_memory_restored(strict: Any) -> 
         page.goto(f"{site.url}/admin/me/trash")
         page.get_by_role("button", name="Restore").click()
         page.get_by_role("status").get_by_text("Restored").wait_for()
-        assert page.locator("[data-t=empty]").is_visible()
+        expect(page.locator("[data-t=empty]")).to_be_visible()
         assert forget(reason="other words")["code"] == "confirm_required", "an approval is for its arguments alone"
         page.goto(f"{site.url}/admin/me/confirmations")
         page.get_by_role("link", name="planner wants to forget a memory").click()
@@ -263,7 +264,7 @@ def test_what_is_thrown_away_is_erased_by_typing_its_number(site: Any) -> None:
     page.get_by_label("Number of the memory").fill(str(number))
     page.get_by_role("button", name="Erase it for good").click()
     page.get_by_role("status").get_by_text("erased for good").wait_for()
-    assert page.locator("[data-t=empty]").is_visible()
+    expect(page.locator("[data-t=empty]")).to_be_visible()
     page.get_by_role("link", name="Activity").click()
     page.locator("[data-t=audit-row]", has_text="memory.erase").wait_for()
     site.complaints[:] = [text for text in site.complaints if "status of 422" not in text]
@@ -278,13 +279,13 @@ def test_a_guarded_memory_is_revealed_for_an_hour(site: Any) -> None:
     page.get_by_label("Why").fill("A court asks for it")
     page.get_by_role("button", name="Reveal it for an hour").click()
     page.get_by_text("The salary of the cook").wait_for()
-    assert page.get_by_role("link", name="Correct").count() == 0
+    expect(page.get_by_role("link", name="Correct")).to_have_count(0)
     di = site.page("Di")
     notice = di.locator("[data-t=notice]")
-    assert "Ada was shown a memory of yours" in notice.inner_text()
+    expect(notice).to_contain_text("Ada was shown a memory of yours")
     notice.get_by_role("button").click()
     di.get_by_role("heading", name="Overview").wait_for()
-    assert notice.count() == 0
+    expect(notice).to_have_count(0)
     page.get_by_role("button", name="Close it now").click()
     page.get_by_role("status").get_by_text("Closed.").wait_for()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from memscope.memories.recall import Recall, recall
@@ -155,12 +154,17 @@ def test_a_decision_is_undone_and_others_are_told_who_was_faster(site: Any) -> N
 def test_single_keys_can_be_switched_off(site: Any) -> None:
     number = site.remember("Ada", "perhaps the crane is red", scope=Scope.ORGANIZATION)
     page = site.page("Ada")
+    page.goto(f"{site.url}/admin/me/preferences")
+    page.get_by_label("Single keys").uncheck()
+    page.get_by_label("Dark").check()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("status").get_by_text("Saved.").wait_for()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 22, 29)"
     _open(page, f"{site.url}/admin/review")
-    page.evaluate("document.body.dataset.keys = 'off'")
     for key in ("a", "t", "s", "x", "n", "?"):
         page.keyboard.press(key)
     _waits_for(page, number)
-    assert not page.locator("dialog#keys").is_visible()
+    expect(page.locator("dialog#keys")).not_to_be_visible()
     expect(page.locator("kbd").first).not_to_be_visible()
 
 
@@ -195,32 +199,55 @@ def test_a_decision_shows_the_next_item_at_once(site: Any) -> None:
     assert times[10] <= 200
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_in_the_queue_with_its_dialogs_and_messages(site: Any, theme: str) -> None:
+def test_axe_finds_nothing_in_the_queue_with_its_dialogs_and_messages(site: Any) -> None:
     seeded = _seed(site)
-    page = site.page("Ada", color_scheme=theme)
+    page = site.page("Ada")
     found = []
-    for width in (1280, 360, 320):
-        page.set_viewport_size({"width": width, "height": 800})
-        _open(page, f"{site.url}/admin/review?memory={seeded['order']}")
-        page.keyboard.press("a")
-        expect(page.locator("dialog#ask")).to_be_visible()
-        found += site.violations(page)
-        page.keyboard.press("Escape")
-        page.keyboard.press("?")
-        found += site.violations(page)
-        _open(page, f"{site.url}/admin/review?memory={seeded['fyi']}")
-        page.keyboard.press("x")
-        page.keyboard.press("a")
-        expect(page.locator("dialog#ask")).to_contain_text("Approve 1 memory?")
-        found += site.violations(page)
-        page.keyboard.press("Escape")
-        page.keyboard.press("x")
-        page.keyboard.press("a")
-        expect(page.locator("[role=status].toasts")).to_contain_text("Undo")
-        found += site.violations(page)
-        page.keyboard.press("z")
-        expect(page.locator("[role=status].toasts")).to_contain_text("waits again")
-        page.goto(f"{site.url}/admin/help")
-        found += site.violations(page)
+    _open(page, f"{site.url}/admin/review?memory={seeded['order']}")
+    page.keyboard.press("a")
+    expect(page.locator("dialog#ask")).to_be_visible()
+    found += site.violations(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.locator("dialog#keys")).to_be_visible()
+    found += site.violations(page)
+    _open(page, f"{site.url}/admin/review?memory={seeded['fyi']}")
+    page.keyboard.press("x")
+    page.keyboard.press("a")
+    expect(page.locator("dialog#ask")).to_contain_text("Approve 1 memory?")
+    found += site.violations(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("x")
+    page.keyboard.press("a")
+    expect(page.locator("[role=status].toasts")).to_contain_text("Undo")
+    found += site.violations(page)
     assert found == []
+
+
+def test_the_queue_goes_on_to_the_next_page_by_keys_and_back(site: Any) -> None:
+    numbers = [site.remember("Bo", f"perhaps berth {berth} is free", scope=Scope.ORGANIZATION) for berth in range(53)]
+    site.remember("Ada", "perhaps the crane is red", scope=Scope.ORGANIZATION)
+    page = site.page("Ada")
+    _open(page, f"{site.url}/admin/review?memory={numbers[49]}")
+    page.keyboard.press("j")
+    _waits_for(page, numbers[50])
+    expect(page.locator("[data-t=review-item]")).to_have_count(4)
+    assert "cursor=" in page.url
+    page.keyboard.press("a")
+    _waits_for(page, numbers[51])
+    expect(page.locator("[data-t=review-item]")).to_have_count(3)
+    page.keyboard.press("z")
+    _waits_for(page, numbers[50])
+    expect(page.locator("[data-t=review-item]")).to_have_count(4)
+    page.keyboard.press("k")
+    _waits_for(page, numbers[49])
+    expect(page.locator("[data-t=review-item]")).to_have_count(50)
+    page.get_by_role("link", name="Newer ones").click()
+    _waits_for(page, numbers[50])
+    page.get_by_role("link", name="Older ones").click()
+    _waits_for(page, numbers[0])
+    page.get_by_role("link", name="Saved by me").click()
+    expect(page.locator("[data-t=review-item]")).to_have_count(1)
+    page.goto(f"{site.url}/admin/")
+    page.get_by_role("link", name="1 saved by you").click()
+    expect(page.locator("[data-t=review-item]")).to_have_count(1)

@@ -188,6 +188,24 @@ def test_doctor_sees_vectors_of_another_model(harbor: Terminal) -> None:
     assert "run `memscope reindex`" in harbor.run("doctor", code=1).out
 
 
+def test_doctor_says_when_clients_wait_for_an_approval(harbor: Terminal) -> None:
+    from memscope.contracts.grants import Client
+    from memscope.model.organization import ConnectionKind
+    from memscope.model.principal import Principal
+    from memscope.organizations.clients import ask_for
+
+    app = harbor.app()
+    (organization,) = app.core.storage.organizations()
+    bo = app.core.rosters.current(organization.id).find_person("bo@harbor.example")
+    assert bo is not None
+    ask_for(
+        app.core,
+        Principal(organization.id, bo.id, "console", ConnectionKind.CONSOLE, "console"),
+        Client("c", "Quill", ("http://a.example/",)),
+    )
+    assert "warn  organization harbor: 1 client waits for an administrator's approval" in harbor.run("doctor").out
+
+
 def test_demo_runs_twice_on_the_same_data(terminal: Terminal) -> None:
     first = terminal.run("demo", "--no-serve")
     assert "Tidewater Instruments" in first.out

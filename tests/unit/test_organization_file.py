@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memscope.contracts.storage import Operator
 from memscope.organizations.file import FileError, parse
 
 Terminal = Any
@@ -34,6 +35,7 @@ HEAD = '[organization]\nslug = "harbor"\n'
             "Line 6: a@b.example stands in people twice, first in line 3",
         ),
         (HEAD + 'timezone = "Mars/Olympus"\n', "Line 3: timezone must be a time zone"),
+        (HEAD + 'clients = "nobody"\n', "Line 3: clients must be one of anybody, ask, listed"),
         (HEAD + "trash_days = 0\n", "Line 3: trash_days must be a whole number from 1"),
         (HEAD + "trash_days = true\n", "Line 3: trash_days"),
         (HEAD + 'name = "a\\u0000b"\n', "Line 3: name holds a NUL"),
@@ -116,6 +118,27 @@ def test_export_and_apply_are_a_round_trip(harbor: Terminal) -> None:
     other = str(harbor.folder / "other")
     harbor.run("org", "apply", copy, "--data-dir", other)
     assert harbor.run("org", "export", "--data-dir", other).out == exported
+
+
+def test_the_rule_for_clients_is_part_of_the_file(harbor: Terminal) -> None:
+    assert tomllib.loads(harbor.run("org", "export").out)["organization"]["clients"] == "anybody"
+    path = harbor.file("a.toml", HEAD + 'clients = "ask"\n')
+    told = ["~ organization harbor: clients anybody → ask"]
+    assert harbor.run("org", "apply", path, "--dry-run").lines == told
+    assert tomllib.loads(harbor.run("org", "export").out)["organization"]["clients"] == "anybody"
+    assert harbor.run("org", "apply", path).lines == told
+    assert harbor.run("org", "apply", path).lines == []
+    exported = harbor.run("org", "export").out
+    assert 'clients = "ask"' in exported
+    assert harbor.run("org", "apply", harbor.file("b.toml", HEAD)).lines == [], "left out, it stays"
+    other = str(harbor.folder / "other")
+    harbor.run("org", "apply", harbor.file("copy.toml", exported), "--data-dir", other)
+    assert harbor.run("org", "export", "--data-dir", other).out == exported
+    app = harbor.app()
+    (organization,) = app.core.storage.organizations()
+    with app.core.storage.begin(Operator("test", organization.id)) as transaction:
+        last = transaction.audit_rows(0, 100)[-1].act
+    assert (last.action, last.detail["clients"], last.detail["changes"]) == ("organization.apply", "ask", 1)
 
 
 def test_prune_disables_people_and_removes_groups_and_added_topics(harbor: Terminal) -> None:

@@ -25,7 +25,7 @@ class RuleForm(FlaskForm):
         choices=[
             SelectChoice("anybody", "Each person decides alone"),
             SelectChoice("ask", "An administrator approves each client once; people can ask for one"),
-            SelectChoice("listed", "Only clients that are approved below; nobody can ask"),
+            SelectChoice("listed", "Only clients that an administrator approved; nobody can ask"),
         ],
         description="Connections that stand already are not ended by this. Access tokens are not touched.",
     )

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from flask import Blueprint, Response, flash, redirect, render_template, request, stream_with_context, url_for
 from werkzeug.wrappers import Response as Answered
 
-from memscope.errors import InvalidArgument
-from memscope.memories.audit_log import KEYS, RESULTS, AuditFilter, Entry, audit_export, audit_page
+from memscope.errors import Conflict, InvalidArgument
+from memscope.memories.audit_files import header, lines
+from memscope.memories.audit_log import KEYS, RESULTS, AuditFilter, TooMany, audit_export, audit_page
 from memscope.memories.names import handles
 from memscope.model.organization import Group, Person, Roster, Topic
 from memscope.organizations.signing_in import note_sign_in
 from memscope.text.normalise import safe
+from memscope.upkeep import audit_exports
 from memscope.upkeep.audit_check import check_on, last_check
+from memscope_admin import partial
 from memscope_admin.filterline import Pick, asked
 from memscope_admin.navigation import admins_only
 from memscope_admin.sessions import core, principal, recently_authenticated, visitor
@@ -25,8 +26,6 @@ from memscope_admin.sessions import core, principal, recently_authenticated, vis
 pages = Blueprint("audit", __name__, url_prefix="/audit")
 pages.before_request(admins_only)
 MOST_OPTIONS = 200
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-COLUMNS = ("position", "at", "action", "actor", "target", "connection", "approved_via", "agent", "run_id", "detail")
 Answer = str | tuple[str, int] | Answered
 
 
@@ -43,7 +42,8 @@ def listed() -> Answer:
         return render_template("audit/rows.html", **shared)
     problems = [*line.problems, *(problem.text for problem in page.problems)]
     check = last_check(core(), principal().organization)
-    html = render_template("audit/list.html", problems=problems, picks=picks(roster), check=check, **shared)
+    files = audit_exports.exports(core(), principal())
+    html = render_template("audit/list.html", problems=problems, picks=picks(roster), check=check, exports=files, **shared)
     return html, 422 if page.problems else 200
 
 
@@ -81,52 +81,62 @@ def export(format: str) -> Answer:
     here = visitor()
     try:
         count, entries = audit_export(core(), principal(), AuditFilter(**line.values))
+    except TooMany as error:
+        return render_template("audit/large.html", problem=error.message, values=line.values, format=format)
     except InvalidArgument as error:
         flash(error.message)
         return redirect(url_for("audit.listed", **dict[str, Any](line.values)))
     note_sign_in(core(), here.principal.organization, "audit_exported", here.person.id, rows=count, by=",".join(line.values), format=format)
     emails = {person: one.email for person, one in here.roster.people.items()}
-    rows = _csv(entries, emails) if format == "csv" else _json_lines(entries, emails)
+    return _file(chain((header(format),), lines(format, entries, emails)), format)
+
+
+@pages.post("/exports")
+@recently_authenticated
+def start_export() -> Answer:
+    """Have the server write the rows of the filter to a file."""
+    given = {key: request.form[key] for key in KEYS if request.form.get(key) and "\0" not in request.form[key]}
+    try:
+        audit_exports.start(core(), principal(), AuditFilter(**given), request.form.get("format", ""))
+    except InvalidArgument as error:
+        flash(error.message)
+    except Conflict as error:
+        flash(error.message)
+    else:
+        flash("The server is writing the file. You may leave this page.")
+    return redirect(url_for("audit.listed", _anchor="exports", **dict[str, Any](given)))
+
+
+@pages.get("/exports")
+def exports() -> str:
+    """The person's exports that the server writes or has written, as a page or as the part that htmx asked for."""
+    found = audit_exports.exports(core(), principal())
+    return render_template("audit/exports_part.html" if partial.asked() else "audit/exports.html", exports=found)
+
+
+@pages.get("/exports/<export_id>")
+@recently_authenticated
+def fetch_export(export_id: str) -> Answer:
+    """An export that is written."""
+    try:
+        found, parts = audit_exports.fetch(core(), principal(), export_id)
+    except Conflict as error:
+        flash(error.message)
+        return redirect(url_for("audit.exports"))
+    return _file(parts, found.format)
+
+
+@pages.post("/exports/<export_id>/discard")
+def discard_export(export_id: str) -> Answer:
+    """Drop an export."""
+    audit_exports.discard(core(), principal(), export_id)
+    flash("The export was discarded.")
+    return redirect(url_for("audit.listed"))
+
+
+def _file(parts: Iterator[bytes] | Iterator[str], format: str) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="audit.{format}"'}
-    return Response(stream_with_context(rows), mimetype="text/csv" if format == "csv" else "application/jsonl", headers=headers)
-
-
-def _cells(entry: Entry, emails: Mapping[str, str]) -> dict[str, Any]:
-    act = entry.row.act
-    return {
-        "position": entry.row.position,
-        "at": entry.row.at.isoformat(),
-        "action": act.action,
-        "actor": emails.get(act.actor or "", act.actor),
-        "target": act.target,
-        "connection": act.connection,
-        "approved_via": None if entry.hidden else act.approved_via.value,
-        "agent": act.agent,
-        "run_id": act.run_id,
-        "detail": dict(act.detail),
-    }
-
-
-def _csv(entries: Iterator[Entry], emails: Mapping[str, str]) -> Iterator[str]:
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow(COLUMNS)
-    for entry in entries:
-        cells = _cells(entry, emails)
-        cells["detail"] = json.dumps(cells["detail"], ensure_ascii=False) if cells["detail"] else ""
-        texts = ["" if cells[column] is None else str(cells[column]) for column in COLUMNS]
-        # What a spreadsheet would take for a formula arrives as text.
-        writer.writerow([f"'{text}" if text.startswith(_FORMULA) else text for text in texts])
-        if file.tell() > 32_000:
-            yield file.getvalue()
-            file.seek(0)
-            file.truncate()
-    yield file.getvalue()
-
-
-def _json_lines(entries: Iterator[Entry], emails: Mapping[str, str]) -> Iterator[str]:
-    for entry in entries:
-        yield json.dumps(_cells(entry, emails), ensure_ascii=False) + "\n"
+    return Response(stream_with_context(parts), mimetype="text/csv" if format == "csv" else "application/jsonl", headers=headers)
 
 
 @pages.post("/check")

@@ -12,7 +12,7 @@ from werkzeug.wrappers import Response
 from memscope.contracts.grants import GrantError, Grants
 from memscope.errors import InvalidArgument
 from memscope.organizations.client_lines import CLIENTS, lines
-from memscope.organizations.clients import ClientRule, Standing, decide, list_client, programs, rule, set_rule
+from memscope.organizations.clients import ClientRule, Standing, decide, list_client, programs, rule, set_rule, waiting
 from memscope.organizations.connections import Shown, create_token, overview, revoke
 from memscope_admin.forms.connections import ListedClientForm, RuleForm, TokenForm
 from memscope_admin.forms.fields import lines as lines_of
@@ -189,7 +189,7 @@ def _grants() -> Grants:
 
 
 def _waiting() -> int:
-    return sum(one.state is Standing.WAITING for one in programs(core(), principal().organization))
+    return waiting(core(), principal().organization)
 
 
 def _visible(*, everybody: bool) -> Sequence[Shown]:

@@ -38,6 +38,9 @@ class Tile:
     hint: str = ""
     since: object = None
     unwell: bool = False
+    more: str = ""
+    """What part of the number is, with a page of its own."""
+    more_url: str = ""
 
 
 @pages.get("/")
@@ -102,8 +105,15 @@ def _tile(name: str, url: str, what: str, count: Callable[[str, str], Tile]) -> 
 
 def _reviews(name: str, url: str) -> Tile:
     found = waiting(core(), principal())
-    mine = f"{found.mine} of them saved by you" if found.mine else ""
-    return Tile(name, url, found.total, f"{'memory waits' if found.total == 1 else 'memories wait'} for your review", mine, found.oldest)
+    return Tile(
+        name,
+        url,
+        found.total,
+        f"{'memory waits' if found.total == 1 else 'memories wait'} for your review",
+        since=found.oldest,
+        more=f"{found.mine} saved by you" if found.mine else "",
+        more_url=url_for("review.queue", mine="yes"),
+    )
 
 
 def _approvals(name: str, url: str) -> Tile:

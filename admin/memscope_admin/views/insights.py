@@ -15,6 +15,7 @@ from memscope.memories.noting import DECIDE_WITHIN_S
 from memscope_admin.charts import Chart, Series, as_csv, number_text
 from memscope_admin.navigation import admins_only
 from memscope_admin.sessions import core, principal, visitor
+from memscope_admin.texts import several
 
 pages = Blueprint("insights", __name__, url_prefix="/insights")
 pages.before_request(admins_only)
@@ -119,7 +120,7 @@ def _charts(found: Insights) -> list[Chart]:
             "Recalls by agents: those that found something, and those that found nothing.",
             days,
             [column(usage.RECALLED, "found", "found something"), column(usage.RECALLED, "empty", "found nothing")],
-            figure=f"{recalled:,} recalls",
+            figure=several(recalled, "recall"),
             total=recalled,
         ),
         _opened(found, days),
@@ -130,6 +131,7 @@ def _charts(found: Insights) -> list[Chart]:
             found.empty_about,
             found.few,
             "recalls",
+            "recall",
         ),
         Chart(
             "repeats",
@@ -200,7 +202,7 @@ def _waited(found: Insights, days: Sequence[str]) -> Chart:
     )
 
 
-def _by_topic(id_: str, title: str, about: str, counts: Mapping[str, int] | None, few: bool, noun: str) -> Chart:
+def _by_topic(id_: str, title: str, about: str, counts: Mapping[str, int] | None, few: bool, noun: str, one: str | None = None) -> Chart:
     known = counts or {}
     total = sum(known.values())
     return Chart(
@@ -210,7 +212,7 @@ def _by_topic(id_: str, title: str, about: str, counts: Mapping[str, int] | None
         list(known),
         [Series(noun, list(known.values()))],
         kind="rows",
-        figure=f"{total:,} {noun}",
+        figure=several(total, one or noun, noun),
         total=total,
         head="Topic",
         few=["The organization"] if few else [],
@@ -255,7 +257,7 @@ def _groups(found: Insights) -> list[Chart]:
             names,
             [Series("saved", saved)],
             kind="rows",
-            figure=f"{sum(saved):,} saved, {total - sum(saved):,} recalls",
+            figure=f"{sum(saved):,} saved, {several(total - sum(saved), 'recall')}",
             extra=rest,
             head="Group",
             few=few,

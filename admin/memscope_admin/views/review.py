@@ -18,6 +18,7 @@ from memscope.memories.dismiss import judged_harmless, not_sensitive, teach, unt
 from memscope.memories.gaps import gaps, waiting_for
 from memscope.memories.item import Item, open_item
 from memscope.memories.review import Queue, QueueItem, ReviewMemory, review_memory, review_queue
+from memscope.memories.review_pages import Neighbour, Page, Wanted, review_page
 from memscope.memories.together import gaining_any
 from memscope.memories.undo import kept, undo_review
 from memscope.memories.view import MemoryAnswer
@@ -31,8 +32,6 @@ from memscope_admin.sessions import core, principal, visitor
 
 pages = Blueprint("review", __name__, url_prefix="/review")
 pages.before_request(signed_in)
-SHOWN = 100
-"""The longest waiting that are listed."""
 KINDS = {
     "instructions": ("⚠", "Reads like orders to an AI"),
     "audience": ("◉", "Is this for these readers?"),
@@ -63,14 +62,28 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The queue as the person chose to see it."""
+    """The queue as the person chose to see it, one page of it."""
 
-    queue: Queue
-    items: Sequence[QueueItem]
-    met: Mapping[str, int]
-    """Memory id -> how often recalls returned it."""
+    page: Page
     kind: str
+    mine: bool
     sort: str
+    cursor: str | None
+
+    @property
+    def queue(self) -> Queue:
+        """What is on the page, and how much waits in all."""
+        return self.page.queue
+
+    @property
+    def items(self) -> Sequence[QueueItem]:
+        """What is on the page."""
+        return self.queue.items
+
+    @property
+    def met(self) -> Mapping[str, int]:
+        """Memory id -> how often recalls returned it."""
+        return self.page.met
 
     @property
     def numbers(self) -> list[int]:
@@ -78,9 +91,29 @@ class Listed:
         return [item.memory.number for item in self.items]
 
     @property
+    def chosen(self) -> dict[str, Any]:
+        """Filters and order, as addresses say them."""
+        return {"kind": self.kind or None, "mine": "yes" if self.mine else None, "sort": self.sort if self.sort != "age" else None}
+
+    @property
     def kept(self) -> dict[str, Any]:
         """What addresses of the queue repeat."""
-        return {"kind": self.kind or None, "sort": self.sort if self.sort != "age" else None}
+        # Where nothing comes before the page any more it is the first.
+        return {**self.chosen, "cursor": self.cursor if self.page.before else None}
+
+    def beside(self, number: int, step: int) -> dict[str, Any] | None:
+        """The address of the memory before (-1) or after (1) one of the page, round and round; None where there is no other."""
+        if number not in self.numbers:
+            return None
+        at = self.numbers.index(number) + step
+        if 0 <= at < len(self.numbers):
+            return {**self.kept, "memory": self.numbers[at]}
+        other = self.page.after if step > 0 else self.page.before
+        if other is not None:
+            return {**self.chosen, "cursor": other.cursor, "memory": other.number}
+        if self.page.before is None and self.page.after is None:
+            return {**self.kept, "memory": self.numbers[at % len(self.numbers)]} if len(self.numbers) > 1 else None
+        return self.chosen if step > 0 else None
 
 
 # What is shown
@@ -108,18 +141,20 @@ def similar(memory: str) -> str:
     found = similar_decisions(core(), principal(), memory)
     shown = [(one, _of(one.decided) if one.decided else None) for one in found]
     template = "review/similar_list.html" if partial.asked() else "review/similar.html"
-    return render_template(template, item=item, found=shown, readable=core().embedding.ready)
+    return render_template(template, item=item, found=shown, readable=core().embedding.ready, part=partial.asked())
 
 
 def _listed() -> Listed:
-    kind, sort = request.args.get("kind", ""), request.args.get("sort", "age")
-    waiting = review_queue(core(), principal(), SHOWN)
-    counts = core().usage.met(principal().organization, [item.memory.id for item in waiting.items])
-    met = {memory: found.count for memory, found in counts.items()}
-    items = [item for item in waiting.items if kind in ("", item.review_kind)]
-    if sort == "demand":
-        items.sort(key=lambda item: -met.get(item.memory.id, 0))
-    return Listed(waiting, items, met, kind if kind in KINDS else "", sort if sort in SORTS else "age")
+    kind, sort, mine = request.args.get("kind", ""), request.args.get("sort", "age"), request.args.get("mine") == "yes"
+    kind, sort = kind if kind in KINDS else "", sort if sort in SORTS else "age"
+    cursor = request.args.get("cursor") or None
+    wanted = Wanted(kind or None, mine, sort == "demand")
+    try:
+        page = review_page(core(), principal(), wanted, cursor)
+    except InvalidArgument:
+        # A cursor of another list, or of somebody else's: from the start.
+        page = review_page(core(), principal(), wanted)
+    return Listed(page, kind, mine, sort, cursor)
 
 
 def _page(listed: Listed, memory: str | None, error: str | None = None, field: str | None = None) -> str:
@@ -154,8 +189,6 @@ def _page(listed: Listed, memory: str | None, error: str | None = None, field: s
     stored = next((button.consequence.before for button in buttons.values() if button.consequence), None)
     if stored is not None and judged_harmless(stored, roster):
         buttons["not_sensitive"] = _button(item, "not_sensitive")
-    numbers = listed.numbers
-    at = numbers.index(item.memory.number) if item.memory.number in numbers else -1
     found = evidence.pieces(item, roster)
     corrected = len(item.versions) > 1 and item.versions[0].content != item.versions[1].content
     return render_template(
@@ -173,8 +206,8 @@ def _page(listed: Listed, memory: str | None, error: str | None = None, field: s
         raised=level,
         buttons=buttons,
         to_map=gaps(stored, roster) if stored is not None and visitor().admin else (),
-        after=numbers[(at + 1) % len(numbers)] if at >= 0 and len(numbers) > 1 else None,
-        before=numbers[at - 1] if at >= 0 and len(numbers) > 1 else None,
+        after=listed.beside(item.memory.number, 1),
+        before=listed.beside(item.memory.number, -1),
         seen=decisions.seen(item.memory.number, item.memory.id),
         error=error,
         field=field,
@@ -265,6 +298,8 @@ def _go_on(listed: Listed, number: int | None) -> Answer | str:
             decisions.note_cleared()
         chosen = number if number in now.numbers else None
         answer = make_response(_page(now, None if chosen is None else str(chosen)))
+        # Whatever part was asked for, another memory takes the whole.
+        answer.headers.update({"HX-Retarget": "#review", "HX-Reselect": "#review", "HX-Reswap": "outerHTML"})
         answer.headers["HX-Replace-Url"] = url_for("review.queue", memory=chosen, **now.kept)
         return answer
     if not review_queue(core(), principal(), 1).total:
@@ -275,10 +310,16 @@ def _go_on(listed: Listed, number: int | None) -> Answer | str:
 def _next(listed: Listed, number: int) -> int | None:
     """What comes after a memory in the order that the person sees: the one below it, else the one above."""
     numbers = listed.numbers
-    if number not in numbers or len(numbers) == 1:
+    if number not in numbers:
         return None
     at = numbers.index(number)
-    return numbers[at + 1] if at + 1 < len(numbers) else numbers[at - 1]
+    if at + 1 < len(numbers):
+        return numbers[at + 1]
+    # The next page's first moves up onto this one, once the memory is gone from it.
+    following: Neighbour | None = listed.page.after
+    if following is not None:
+        return following.number
+    return numbers[at - 1] if at else None
 
 
 @pages.get("/bulk")

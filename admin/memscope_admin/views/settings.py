@@ -15,12 +15,14 @@ from memscope.errors import Conflict, InvalidArgument
 from memscope.model.audience import Scope
 from memscope.model.organization import Confirmation, Organization
 from memscope.organizations.branding import Branding, branding, change_branding, check_colour
+from memscope.organizations.clients import ClientRule, rule, set_rule, waiting
 from memscope.organizations.file import write
 from memscope.organizations.importing import import_file
 from memscope.organizations.settings import change_organization
 from memscope.settings import ORGANIZATION_KEYS
 from memscope.upkeep.backups import last_backup
 from memscope_admin import colours
+from memscope_admin.forms.connections import RuleForm
 from memscope_admin.forms.fields import blame
 from memscope_admin.forms.organization import BrandingForm, ImportForm, OrganizationForm
 from memscope_admin.navigation import admins_only, signed_in
@@ -49,6 +51,7 @@ ABOUT = {
     "trash_days": "For everything that anybody forgets. Less: what has been in the trash longer is erased for good within the hour.",
 }
 WIDTH = (Scope.PERSONAL, Scope.PROJECT, Scope.TEAM, Scope.ORGANIZATION)
+OPENNESS = (ClientRule.LISTED, ClientRule.ASK, ClientRule.ANYBODY)
 STRICTNESS = (Confirmation.FLAG, Confirmation.ASK, Confirmation.CONSOLE)
 SERVER = (
     ("server", "public_url", "Address that people type"),
@@ -135,6 +138,24 @@ def widening(known: Organization, after: Organization) -> list[str]:
     return told
 
 
+@pages.post("/clients")
+def connecting() -> Answer:
+    """Who decides which programs may connect."""
+    form, now = RuleForm(), rule(core(), principal().organization)
+    if not form.validate():
+        return _page(visitor().organization, connecting=form), 422
+    wanted = ClientRule(form.rule.data)
+    if OPENNESS.index(wanted) > OPENNESS.index(now) and request.form.get("confirm") != "yes":
+        told = {
+            ClientRule.ANYBODY: "From now on each person lets in whatever program they like, but for those that an administrator refused.",
+            ClientRule.ASK: "From now on people can ask for programs that no administrator approved; they wait under Clients.",
+        }
+        return _page(visitor().organization, section="clients", told=[told[wanted]], connecting=form)
+    set_rule(core(), principal(), wanted)
+    flash("Saved.")
+    return redirect(url_for("settings.edit", saved="clients", _anchor="clients"))
+
+
 @pages.post("/branding")
 def brand() -> Answer:
     """Name and accent colours."""
@@ -206,11 +227,11 @@ def bring() -> Answer:
             if not (form.text.data or "").strip():
                 raise InvalidArgument("text", "Paste the file's text, or choose a file.")
             would = _import(form.text.data, dry_run=True)
-            if form.seen.data and form.seen.data == _seen(would):
+            if form.seen.data and form.seen.data == _seen(form.text.data, would):
                 _import(form.text.data, dry_run=False)
                 flash(f"{several(len(would), 'change')} made.")
                 return redirect(url_for("settings.edit", saved="import", _anchor="import"))
-            steps, form.seen.data = would, _seen(would)
+            steps, form.seen.data = would, _seen(form.text.data, would)
         except UnicodeDecodeError:
             form.file.errors = ["This file is no UTF-8 text."]
         except InvalidArgument as error:
@@ -224,8 +245,9 @@ def _import(text: str, *, dry_run: bool) -> Sequence[str]:
     return import_file(core(), app().identities.passwords, principal(), text, dry_run=dry_run).steps
 
 
-def _seen(steps: Sequence[str]) -> str:
-    return core().keys.digest("console/import", list(steps))
+def _seen(text: str, steps: Sequence[str]) -> str:
+    """Of the very file, whose steps may be told in the same words as another's; browsers change how lines end."""
+    return core().keys.digest("console/import", [principal().person, text.strip().splitlines(), list(steps)])
 
 
 @pages.get("/organization.toml")
@@ -234,7 +256,7 @@ def export() -> Answer:
     """The organization as a file that `memscope org apply` takes."""
     roster = core().rosters.current(principal().organization)
     headers = {"Content-Disposition": f'attachment; filename="{roster.organization.slug}.toml"'}
-    return Response(write(roster), mimetype="application/toml", headers=headers)
+    return Response(write(roster, rule(core(), roster.organization.id)), mimetype="application/toml", headers=headers)
 
 
 def _page(
@@ -243,6 +265,7 @@ def _page(
     section: str = "",
     told: Sequence[str] = (),
     brand: BrandingForm | None = None,
+    connecting: RuleForm | None = None,
 ) -> str:
     settings = core().settings
     console = ConsoleSettings() if "console" not in {one.name for one in core().hooks.sections} else _console()
@@ -250,6 +273,9 @@ def _page(
     if brand is None:
         # Not from the request, which may be another section's.
         brand = BrandingForm(None, data={"brand": chosen.name, "accent": chosen.accent, "accent_dark": chosen.accent_dark})
+    organization = principal().organization
+    if connecting is None:
+        connecting = RuleForm(None, data={"rule": rule(core(), organization).value})
     fixed = {key: source for key in ORGANIZATION_KEYS if (source := settings.fixed_by("organization", key)) is not None}
     return render_template(
         "settings/edit.html",
@@ -262,6 +288,8 @@ def _page(
         seen=stamp(known),
         saved=request.args.get("saved", "") if request.method == "GET" else "",
         brand=brand,
+        connecting=connecting if app().identities.grants is not None else None,
+        clients_waiting=waiting(core(), organization),
         chosen_brand=chosen,
         sign_in=[_locked("console", key, title, getattr(console, key)) for key, title in SIGN_IN if hasattr(console, key)],
         server=[_locked(part, key, title, getattr(getattr(settings, part), key)) for part, key, title in SERVER],
