@@ -45,7 +45,8 @@ class PluginView:
     info: PluginInfo
     state: str
     """`active`, `shadow`, `off`, `blocked` or `failed`."""
-    figures: PluginFigures
+    figures: PluginFigures | None
+    """Of the whole server; None where other organizations are on it: what they do is not told."""
     judged: int
     """Texts that it judged with effect within 30 days."""
     differed: int
@@ -79,7 +80,7 @@ def overview(core: Core, principal: Principal) -> list[PluginView]:
             PluginView(
                 info,
                 state,
-                numbers,
+                numbers if alone else None,
                 judged,
                 differed,
                 _trouble(core, info, state, numbers),

@@ -129,7 +129,10 @@ def test_where_there_are_several_organizations_plugins_are_switched_by_settings(
     harbor("quay").store(console.app.core.storage)
     assert "several organizations" in ada.post("/plugins/secrets/switch", state="shadow", days="15").element("error-summary")
     assert "secrets is on again" in ada.post("/plugins/secrets/switch", state="active", days="15").element("toast")
-    assert "several organizations" in card(ada.get("/plugins"), "secrets")
+    shown = card(ada.get("/plugins"), "secrets")
+    assert "several organizations" in shown
+    assert "of the whole server" in shown
+    assert "Errors" not in shown
     assert ada.post("/plugins/secrets/switch", state="off", days="15").status == 422
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flask import Blueprint, abort, flash, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as BaseResponse
 
@@ -9,6 +11,7 @@ from memscope.errors import InvalidArgument
 from memscope.guarding.differences import listed as differences
 from memscope.organizations.plugins import PluginView, check_settings, consequences, overview, self_check, switch
 from memscope.plugin_states import SHADOW_DAYS
+from memscope.usage import Hour
 from memscope_admin.charts import Sparkline
 from memscope_admin.forms.fields import blame
 from memscope_admin.forms.plugins import LinesForm, SwitchForm
@@ -80,7 +83,7 @@ def _found(name: str) -> PluginView:
 def _page(checked: dict[str, object] | None = None) -> str:
     here = visitor()
     plugins = overview(core(), principal())
-    sparks = {one.info.name: Sparkline(_spark(one), [hour.p95_ms for hour in one.figures.hours]) for one in plugins if one.figures.hours}
+    sparks = {one.info.name: _spark(one.info.name, one.figures.hours) for one in plugins if one.figures and one.figures.hours}
     return render_template(
         "plugins/list.html",
         plugins=plugins,
@@ -92,6 +95,7 @@ def _page(checked: dict[str, object] | None = None) -> str:
     )
 
 
-def _spark(one: PluginView) -> str:
-    highest = max((hour.p95_ms or 0 for hour in one.figures.hours), default=0)
-    return f"Time of {one.info.name} by hour over 24 hours (95 % within): at most {highest:,.0f} ms"
+def _spark(plugin: str, hours: Sequence[Hour]) -> Sparkline:
+    highest = max((hour.p95_ms or 0 for hour in hours), default=0)
+    title = f"Time of {plugin} by hour over 24 hours (95 % within): at most {highest:,.0f} ms"
+    return Sparkline(title, [hour.p95_ms for hour in hours])
