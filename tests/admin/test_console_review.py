@@ -399,6 +399,11 @@ def test_similar_decisions_are_told_with_who_made_them(console: Any) -> None:
     assert "north dock" in page.text
     assert "Ada approved at" in page.text
     assert console.as_("Cy").get(f"/review/{other}/similar").status == 404
+    # Fetched by htmx too late, when it is decided already, it leaves the page alone; so does what is not there.
+    for gone in (number, 1):
+        late = browser.client.get(f"/admin/review/{gone}/similar", headers={"HX-Request": "true"})
+        assert (late.status_code, late.content) == (204, b"")
+        assert "HX-Retarget" not in late.headers
 
 
 def test_a_part_of_the_page_answers_htmx_and_a_dialog_asks(console: Any) -> None:

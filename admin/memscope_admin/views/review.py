@@ -135,9 +135,15 @@ def queue() -> Answer | str:
 
 
 @pages.get("/<memory>/similar")
-def similar(memory: str) -> str:
+def similar(memory: str) -> str | Response:
     """What was decided about memories like it."""
-    item = _reviewable(memory)
+    try:
+        item = _reviewable(memory)
+    except NotFound:
+        if partial.asked():
+            # Decided before this was fetched: its place on the page is gone, and nothing is to be put anywhere.
+            return Response(status=204)
+        raise
     found = similar_decisions(core(), principal(), memory)
     shown = [(one, _of(one.decided) if one.decided else None) for one in found]
     template = "review/similar_list.html" if partial.asked() else "review/similar.html"
