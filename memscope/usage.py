@@ -18,7 +18,6 @@ from zoneinfo import ZoneInfo
 
 from memscope.clock import Clock
 from memscope.contracts.storage import Records, Storage
-from memscope.errors import Unavailable
 from memscope.model.organization import Roster
 from memscope.organizations.rosters import Rosters
 
@@ -206,13 +205,14 @@ class Usage:
 
     def recalled(self, organization: str, connection: str, memories: Iterable[str]) -> None:
         """Note what a recall returned, so that opening one of them is known."""
-        now, found = self._clock(), frozenset(memories)
-        for memory in found:
-            self.note(organization, MET, memory)
+        found = frozenset(memories)
         try:
-            day = self.today(organization)
-        except (KeyError, Unavailable):
+            now, day = self._clock(), self.today(organization)
+        except Exception:
+            log.warning("a recall was not counted")
             return
+        for memory in found:
+            self.note(organization, MET, memory, day=day)
         with self._lock:
             trail = self._trail.setdefault(connection, deque(maxlen=5))
             trail.append(_Recalled(now + OPEN_WITHIN, day, found))

@@ -157,16 +157,19 @@ def _changes(before: Memory, after: Memory) -> dict[str, str | int | bool | None
     return {label: have[label] for label in changed} | {f"{label}_before": had[label] for label in changed}
 
 
-def _labels(memory: Memory) -> dict[str, str | int | bool | None]:
+def labels(memory: Memory) -> dict[str, str | int | bool | None]:
+    """What the audit row says of a memory."""
     return {
         "scope": memory.place.scope.value,
         "group": memory.place.group,
         "sensitivity": memory.sensitivity.label,
         "held": memory.held,
         "flags": ",".join(sorted(flag.value for flag in memory.flags)),
-        "forgotten": memory.forgotten_at is not None,
-        "version": memory.version,
     }
+
+
+def _labels(memory: Memory) -> dict[str, str | int | bool | None]:
+    return labels(memory) | {"forgotten": memory.forgotten_at is not None, "version": memory.version}
 
 
 def _accept(

@@ -12,11 +12,11 @@ from memscope.core import Core
 from memscope.errors import InvalidArgument
 from memscope.guarding.examine import Setting, examine
 from memscope.guarding.route import Routed, route
-from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
+from memscope.memories.changes import Change, Done, Plan, Situation, carry_out, labels
 from memscope.memories.indexing import index_entry, passage_vectors
 from memscope.memories.open import open_memory
 from memscope.memories.related import Near, inherited, near
-from memscope.memories.remember import MODEL_PATIENCE_S, labels, settled
+from memscope.memories.remember import MODEL_PATIENCE_S, settled
 from memscope.memories.texts import clean, provenance
 from memscope.memories.times import parse_handoff_until, parse_valid_until
 from memscope.memories.view import FindingAnswer, MemoryAnswer, ReviewAnswer, finding_answers, review_answer, show

@@ -10,8 +10,7 @@ from memscope.contracts.storage import Transaction
 from memscope.core import Core
 from memscope.errors import Conflict, Forbidden, SecretRejected
 from memscope.memories.bench_texts import drop_text, keep_text
-from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
-from memscope.memories.remember import labels
+from memscope.memories.changes import Change, Done, Plan, Situation, carry_out, labels
 from memscope.memories.view import MemoryAnswer, show
 from memscope.model.audience import Permission, Scope, Sensitivity
 from memscope.model.memory import Memory

@@ -15,7 +15,7 @@ from memscope.errors import Conflict, InvalidArgument, NotFound, Unavailable
 from memscope.guarding.examine import Examination, Setting, examine
 from memscope.guarding.route import Inherited, Routed, route
 from memscope.memories import noting
-from memscope.memories.changes import announce
+from memscope.memories.changes import announce, labels
 from memscope.memories.indexing import index_entry, passage_vectors
 from memscope.memories.open import open_memory
 from memscope.memories.places import refuse_place, resolve_place
@@ -249,17 +249,6 @@ def settled(memory: Memory, routed: Routed, now: datetime, *, standing: bool = F
         topics=routed.topics,
         reviews=routed.reviews(now, memory.version, memory.reviews if standing else ()),
     )
-
-
-def labels(memory: Memory) -> dict[str, str | int | bool | None]:
-    """What the audit row says of a memory."""
-    return {
-        "scope": memory.place.scope.value,
-        "group": memory.place.group,
-        "sensitivity": memory.sensitivity.label,
-        "held": memory.held,
-        "flags": ",".join(sorted(flag.value for flag in memory.flags)),
-    }
 
 
 def _earlier(core: Core, transaction: Transaction, principal: Principal, roster: Roster, wanted: Remember, key: str) -> Remembered | None:

@@ -12,9 +12,8 @@ from memscope.contracts.storage import Browse, Listing, Transaction
 from memscope.core import Core
 from memscope.errors import Conflict, InvalidArgument
 from memscope.guarding.examine import Examination
-from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
+from memscope.memories.changes import Change, Done, Plan, Situation, carry_out, labels
 from memscope.memories.places import refuse_place
-from memscope.memories.remember import labels
 from memscope.memories.scope import examine_leaving, judged, readers_answer, target
 from memscope.memories.texts import clean
 from memscope.memories.view import FindingAnswer, MemoryAnswer, ReadersAnswer, Suggested, finding_answers, review_answer, review_url, show

@@ -12,10 +12,9 @@ from memscope.core import Core
 from memscope.errors import Conflict
 from memscope.guarding.examine import Examination, Setting, examine
 from memscope.guarding.route import Inherited, route
-from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
+from memscope.memories.changes import Change, Done, Plan, Situation, carry_out, labels
 from memscope.memories.open import open_memory
 from memscope.memories.places import refuse_place, resolve_place
-from memscope.memories.remember import labels
 from memscope.memories.texts import provenance
 from memscope.memories.view import MemoryAnswer, ReadersAnswer, ReviewAnswer, reader_count, review_answer, show
 from memscope.model.audience import Permission, Place, Scope

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from memscope.approvals.consent import Consent
 from memscope.approvals.needs import Asks
 from memscope.core import Core
-from memscope.memories.changes import Change, Plan, Situation, carry_out
-from memscope.memories.remember import labels
+from memscope.memories.changes import Change, Plan, Situation, carry_out, labels
 from memscope.memories.scope import Changed, changed_answer
 from memscope.memories.texts import clean
 from memscope.model.audience import Permission, Sensitivity

@@ -63,7 +63,7 @@ class Restored:
     memory: MemoryAnswer
 
 
-def restorable_until(memory: Memory, roster: Roster) -> datetime:
+def restorable_until(memory: Memory | Line, roster: Roster) -> datetime:
     """When a forgotten memory is erased for good."""
     assert memory.forgotten_at is not None
     return memory.forgotten_at + timedelta(days=roster.organization.trash_days)
@@ -145,10 +145,8 @@ class Discarded:
     """A forgotten memory in the list."""
 
     memory: Line
-    erased_at: datetime
-    """When it is erased for good unless somebody restores it."""
     days_left: int
-    """Whole days until then."""
+    """Whole days until it is erased for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +160,8 @@ class Trash:
 def trash(core: Core, principal: Principal, *, cursor: str | None = None) -> Trash:
     """The forgotten memories that the person may restore, newest first. InvalidArgument for a cursor of another list."""
     found = find_memories(core, principal, Wanted(state="forgotten"), cursor=cursor)
-    kept = timedelta(days=core.rosters.current(principal.organization).organization.trash_days)
-    now = core.clock()
-    memories = []
-    for memory in found.lines:
-        assert memory.forgotten_at is not None
-        until = memory.forgotten_at + kept
-        memories.append(Discarded(memory, until, max(0, (until - now).days)))
-    return Trash(tuple(memories), found.next_cursor)
+    roster = core.rosters.current(principal.organization)
+    return Trash(tuple(_discarded(core, roster, memory) for memory in found.lines), found.next_cursor)
 
 
 def discarded(core: Core, principal: Principal, memory_id: str) -> Discarded:
@@ -179,10 +171,13 @@ def discarded(core: Core, principal: Principal, memory_id: str) -> Discarded:
         memory = open_memory(core, transaction, principal, roster, memory_id, Permission.RESTORE)
         if memory.forgotten_at is None:
             raise NotFound
-        until = restorable_until(memory, roster)
-        return Discarded(line(show(core, transaction, roster, principal, [memory])[0]), until, max(0, (until - core.clock()).days))
+        return _discarded(core, roster, line(show(core, transaction, roster, principal, [memory])[0]))
 
     return read(core, principal, use, Permission.RESTORE)
+
+
+def _discarded(core: Core, roster: Roster, memory: Line) -> Discarded:
+    return Discarded(memory, max(0, (restorable_until(memory, roster) - core.clock()).days))
 
 
 def erase_for_good(core: Core, principal: Principal, memory_id: str, number: str) -> None:

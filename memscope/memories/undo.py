@@ -11,8 +11,7 @@ from memscope.approvals.consent import Consent
 from memscope.approvals.needs import Asks
 from memscope.contracts.storage import Transaction
 from memscope.core import Core
-from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
-from memscope.memories.remember import labels
+from memscope.memories.changes import Change, Done, Plan, Situation, carry_out, labels
 from memscope.memories.view import MemoryAnswer, show
 from memscope.model.audience import Permission, Place, Scope, Sensitivity
 from memscope.model.memory import Memory

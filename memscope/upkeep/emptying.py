@@ -21,8 +21,8 @@ from memscope.contracts.events import Event
 from memscope.contracts.storage import Browse, Listing, Operator, Transaction, UnknownAudience
 from memscope.core import Core
 from memscope.errors import InvalidArgument, NotFound, Unavailable
+from memscope.memories.changes import labels
 from memscope.memories.difference import Some, lying_in, some
-from memscope.memories.remember import labels
 from memscope.model.audience import Permission, Place
 from memscope.model.audit import Act, ApprovedVia
 from memscope.model.memory import Memory, Provenance

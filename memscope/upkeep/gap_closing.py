@@ -9,9 +9,8 @@ from memscope.contracts.storage import Operator, UnknownAudience
 from memscope.core import Core
 from memscope.errors import InvalidArgument
 from memscope.memories import noting
-from memscope.memories.changes import announce
+from memscope.memories.changes import announce, labels
 from memscope.memories.gaps import waiting_for
-from memscope.memories.remember import labels
 from memscope.model.audit import Act, ApprovedVia
 from memscope.model.memory import Memory
 from memscope.model.organization import GroupKind, Topic

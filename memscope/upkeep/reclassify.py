@@ -17,8 +17,8 @@ from memscope.core import Core
 from memscope.errors import Unavailable
 from memscope.guarding.examine import Examination, Setting, examine
 from memscope.guarding.route import Inherited, Routed, route
+from memscope.memories.changes import labels
 from memscope.memories.indexing import index_entry, passage_vectors
-from memscope.memories.remember import labels
 from memscope.model.audience import Sensitivity
 from memscope.model.audit import Act
 from memscope.model.memory import Memory, Version

@@ -20,8 +20,7 @@ from memscope.approvals.needs import Asks
 from memscope.contracts.storage import Operator, Records, Transaction
 from memscope.core import Core
 from memscope.errors import Conflict, Forbidden, NotFound
-from memscope.memories.changes import Change, Done, Plan, Situation, carry_out
-from memscope.memories.remember import labels
+from memscope.memories.changes import Change, Done, Plan, Situation, carry_out, labels
 from memscope.model.audience import Permission, Reach, Sensitivity
 from memscope.model.audit import Act
 from memscope.model.ids import new_id

@@ -21,10 +21,11 @@ from memscope.core import Core
 from memscope.errors import MemScopeError, SecretRejected, Unavailable
 from memscope.guarding.examine import Examination, Setting, examine
 from memscope.guarding.route import Inherited, route
+from memscope.memories.changes import labels
 from memscope.memories.indexing import index_entry, passage_vectors
 from memscope.memories.places import resolve_place
 from memscope.memories.related import NEIGHBOURS, inherited, near
-from memscope.memories.remember import labels, settled
+from memscope.memories.remember import settled
 from memscope.memories.texts import clean, provenance
 from memscope.memories.times import HANDOFF_DEFAULT, parse_moment
 from memscope.model.audience import Permission, Place, Scope, Sensitivity

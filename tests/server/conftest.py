@@ -343,6 +343,13 @@ def settle() -> Callable[[Live, ExitStack], Office]:
 
 
 @pytest.fixture
+def solid(postgres: Live, settle: Callable[..., Office]) -> Iterator[Office]:
+    """An organization on PostgreSQL, for tests of a file whose others do with any storage."""
+    with ExitStack() as stack:
+        yield settle(postgres, stack)
+
+
+@pytest.fixture
 def gate() -> Iterator[Any]:
     """Where a save whose text says "wait here" waits for the test; `seen` holds what the classifier was shown."""
     module: Any = ModuleType("memscope_test_gate")

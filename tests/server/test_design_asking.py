@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -27,13 +25,6 @@ BUILD = "The nightly build runs at two."
 def live(inprocess: Live) -> Live:
     """The storage does not matter here; where it does, a test asks for `solid`."""
     return inprocess
-
-
-@pytest.fixture
-def solid(postgres: Live, settle: Callable[..., Office]) -> Iterator[Office]:
-    """An organization on PostgreSQL."""
-    with ExitStack() as stack:
-        yield settle(postgres, stack)
 
 
 def says(action: str, decision: str | None = None) -> Any:

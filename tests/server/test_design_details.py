@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -29,13 +27,6 @@ YES = {"confirm_human": True, "confirm_widen": True}
 def live(inprocess: Live) -> Live:
     """The storage does not matter here; where it does, a test asks for `solid`."""
     return inprocess
-
-
-@pytest.fixture
-def solid(postgres: Live, settle: Callable[..., Office]) -> Iterator[Office]:
-    """An organization on PostgreSQL."""
-    with ExitStack() as stack:
-        yield settle(postgres, stack)
 
 
 def opened(session: Any, memory: dict[str, Any]) -> dict[str, Any]:

@@ -35,13 +35,6 @@ def live(inprocess: Live) -> Live:
     return inprocess
 
 
-@pytest.fixture
-def solid(postgres: Live, settle: Callable[..., Office]) -> Iterator[Office]:
-    """An organization on PostgreSQL."""
-    with ExitStack() as stack:
-        yield settle(postgres, stack)
-
-
 def reads(session: Any, memory: dict[str, Any]) -> bool:
     """By id, and with the same verdict by explanation."""
     result = session.raw("get_memory", memory_id=memory["id"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -44,13 +44,6 @@ def key(raw: str) -> str:
 def live(inprocess: Live) -> Live:
     """The storage does not matter here; where it does, a test asks for `solid`."""
     return inprocess
-
-
-@pytest.fixture
-def solid(postgres: Live, settle: Callable[..., Office]) -> Iterator[Office]:
-    """An organization on PostgreSQL."""
-    with ExitStack() as stack:
-        yield settle(postgres, stack)
 
 
 def item_of(session: Any, memory: dict[str, Any]) -> dict[str, Any]:
